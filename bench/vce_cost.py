@@ -9,6 +9,9 @@ The reference's code runs in turn with ours, on the same weights, where the user
 cairo-thws/DBVCE_eval and guillaumejs2403/DiME lie in `.bench/DBVCE_eval` and `.bench/DiME`, or where `python -m
 bench.vce_cost --dbvce FOLDER --dime FOLDER` says; else its figures are those once measured elsewhere. `--gpu` times
 images per second at 256 × 256 with a UNet of the papers' size (554 M) on a GPU instead.
+
+The floor is what the operations of the first precision take at the greater of two speeds, measured in the same run:
+that of a plain product of matrices and that of a convolution like those of the UNet, there and back.
 """
 
 import os
@@ -19,12 +22,13 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import conv2d
 
 from bench import meter, vce_reference
 from bench.meter import Peak
@@ -137,6 +141,7 @@ def _cpu(asked: argparse.Namespace, folder: Path) -> Table:
     kinds = ("float32", "bfloat16") if asked.precision == "both" else (asked.precision,)
     models = {kind: _models(path, SMALL, kind, "cpu") for kind in kinds}
     bf16 = "with" if _has("avx512_bf16") else "without"
+    product, convolution = _speeds(getattr(torch, kinds[0]))
     rows = []
     for row in ROWS:
         theirs = _reference(row, asked, path)
@@ -147,10 +152,30 @@ def _cpu(asked: argparse.Namespace, folder: Path) -> Table:
         whole = least[-1] if theirs else row.elsewhere
         said = f"{whole:.2f}" if theirs else f"{whole:.2f}, elsewhere"
         cells = [(f"{ours:.2f}", f"{ours / whole:.2f}{_over(ours, whole)}") for ours in least[: len(kinds)]]
-        rows.append([row.name, said, *(cell for pair in cells for cell in pair)])
+        flops = meter.watched([], "cpu", _ours(replace(row, batch=1), models[kinds[0]], asked.steps), count=True)
+        floor = flops["host"].flops / share / max(product, convolution)
+        roofline = [f"{floor:.2f}", f"{least[0] / floor:.1f}"]
+        rows.append([row.name, said, *(cell for pair in cells for cell in pair), *roofline])
     columns = ["method", "reference", *(name for kind in kinds for name in (kind, "of it"))]
+    columns += [f"floor of {kinds[0]}", "times the floor"]
     said = f"One thread, {bf16} avx512_bf16; torch {torch.__version__}; the aim is {AIM} of the reference."
-    return Table("CPU seconds per counterfactual", columns, rows, [said])
+    speeds = f"{kinds[0]}: {product / 1e9:.0f} GFLOPS in a product, {convolution / 1e9:.0f} in convolutions."
+    return Table("CPU seconds per counterfactual", columns, rows, [said, speeds])
+
+
+def _speeds(dtype: torch.dtype) -> tuple[float, float]:
+    """Operations per CPU second of a product of matrices, and of a 3 × 3 convolution with its gradient, on one thread.
+
+    The convolution is the most frequent of the small UNet: 64 channels at 32 × 32, batch 8.
+    """
+    side, batch, channels, pixels = 1024, 8, 64, 32
+    left, right = torch.randn(2, side, side).to(dtype)
+    images = torch.randn(batch, channels, pixels, pixels).to(dtype).requires_grad_()
+    kernel = torch.randn(channels, channels, 3, 3).to(dtype)
+    works = [lambda: left @ right, lambda: torch.autograd.grad(conv2d(images, kernel, padding=1).sum(), images)]
+    product, convolution = in_turn(works, 10)
+    there = 2 * batch * channels**2 * 9 * pixels**2
+    return 2 * side**3 / product, 2 * there / convolution
 
 
 def _over(ours: float, whole: float) -> str:

@@ -68,7 +68,11 @@ def spatial(path: Path) -> object:
 
 READERS: dict[str, tuple[Callable[[Path], object], tuple[str, ...], tuple[str, ...]]] = {
     "own images": (own, ("csv", "tsv", "jsonl"), ("id", "image", "question", "reference", "kind")),
-    "own pairs": (pairs(pair_files.Plugin), ("csv", "tsv", "jsonl", "json"), ("before", "after", "question", "changed")),
+    "own pairs": (
+        pairs(pair_files.Plugin),
+        ("csv", "tsv", "jsonl", "json"),
+        ("before", "after", "question", "changed"),
+    ),
     "a folder of pairs": (folder_of_pairs, ("json",), ("question", "changed")),
     "NaturalBench": (pairs(benchmarks.NaturalBench), ("csv", "jsonl", "json"), ("Index", "Image_0", "Question_0")),
     "HallusionBench": (

@@ -60,7 +60,7 @@ RIGHT = {"mean": (0.5,) * 3, "std": (0.5,) * 3}
 def test_a_good_reading_says_what_is_done_to_images() -> None:
     read = reading("own", classifier(Bright(0.0), **RIGHT), images())
     assert (read.right, read.total, read.surely_above, read.advice) == (12, 12, True, "")
-    assert read.told().startswith(
+    assert read.summary().startswith(
         "images become 8 × 8 pixels (bilinear), mean 0.5 0.5 0.5, std 0.5 0.5 0.5; reads 12 of"
     )
 
@@ -68,13 +68,13 @@ def test_a_good_reading_says_what_is_done_to_images() -> None:
 def test_one_that_always_says_the_same_is_no_better_than_chance() -> None:
     read = reading("own", classifier(Bright(0.0, always=True), **RIGHT), images())
     assert (read.right, read.is_bad, read.only, read.order) == (6, True, "bright", ())
-    assert "says 'bright' of all: too few" in read.told()
+    assert "says 'bright' of all: too few" in read.summary()
 
 
 def test_classes_in_another_order_are_found() -> None:
     read = reading("own", classifier(Bright(0.0), ("bright", "dark"), **RIGHT), images())
     assert (read.right, read.order) == (0, ("dark", "bright"))
-    assert "In another order of its outputs it would read 12" in read.told()
+    assert "In another order of its outputs it would read 12" in read.summary()
 
 
 @pytest.mark.parametrize(("mean", "std"), SPREADS)
@@ -82,8 +82,8 @@ def test_another_mean_and_spread_are_found(mean: tuple[float, ...], std: tuple[f
     level = float(np.mean([(0.5 - m) / s for m, s in zip(mean, std, strict=True)]))
     read = reading("own", classifier(Bright(level), mean=(-1.0,) * 3, std=(0.05,) * 3), images())
     assert (read.right, read.only) == (6, "bright")
-    assert "With `mean: [" in read.told()
-    assert "it would read 12 of them" in read.told()
+    assert "With `mean: [" in read.summary()
+    assert "it would read 12 of them" in read.summary()
 
 
 def test_a_difference_that_may_be_luck_is_not_told() -> None:

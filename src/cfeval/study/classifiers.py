@@ -335,7 +335,7 @@ def _trial_notes(name: str, spec: Spec, images: ImageSet) -> Iterator[str]:
     labels = [label for label in images.classes if label in built.classes]
     yield from (f"{name}: {note}" for note in getattr(built, "notes", ()))
     if labels:
-        yield f"{name}: {reading(name, built, own_images(images.spec, labels, SIZE)).told()}"
+        yield f"{name}: {reading(name, built, own_images(images.spec, labels, SIZE)).summary()}"
 
 
 def _oracles(

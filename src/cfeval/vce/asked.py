@@ -114,28 +114,31 @@ def measures_of_groups(study: Vce, condition: VceCondition) -> Plugins:
 
 def classifiers(study: Vce, image_set: str) -> list[str]:
     """The classifiers that a study asks about the images of a set, in the order of params.yaml."""
-    asked = {one.classifier for one in study.all_conditions() if one.image_set == image_set}
-    asked |= {*study.oracles, *filter(None, [study.robust])}
-    return [name for name in study.classifiers if name in asked]
+    names = {condition.classifier for condition in study.all_conditions() if condition.image_set == image_set}
+    names |= {*study.oracles, *filter(None, [study.robust])}
+    return [name for name in study.classifiers if name in names]
 
 
 def resources(plugins: Plugins) -> dict[str, Any]:
     """What a job holds that runs some plugins; they share a GPU. ParamsError where they want different ones."""
     held = [(spec, registry.resources(family, spec.plugin_options())) for family, spec in plugins]
-    models = sorted({spec.gpu_model for spec, its in held if its.gpu} - {""})
+    models = sorted({spec.gpu_model for spec, needs in held if needs.gpu} - {""})
     if len(models) > 1:
         raise ParamsError(
             f"params.yaml: plugins of one job want different GPUs ({', '.join(models)}); set one gpu_model"
         )
     return {
-        "gpu": max((its.gpu for _, its in held), default=0),
+        "gpu": max((needs.gpu for _, needs in held), default=0),
         "gpu_model": "".join(models),
-        "api_slots": int(any(its.api for _, its in held)),
+        "api_slots": int(any(needs.api for _, needs in held)),
     }
 
 
 def _plugins(study: Vce, **names: Iterable[str]) -> Plugins:
     """Plugins by the sections that name them."""
     return [
-        (FAMILIES[section], getattr(study, section)[name]) for section, its in names.items() for name in its if name
+        (FAMILIES[section], getattr(study, section)[name])
+        for section, in_section in names.items()
+        for name in in_section
+        if name
     ]

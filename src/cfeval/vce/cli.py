@@ -50,25 +50,28 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     write_metrics("vce", TABLES, IN_METRICS, metrics, out, "vce_metrics.json")
 
 
-def _made_from(asked: AskedTables, results: Path) -> GroupMaterial:
+def _made_from(options: AskedTables, results: Path) -> GroupMaterial:
     """What the tables are made from."""
     groups, scores = results / "groups", results / "scores"
     material = group_material(
-        (score for one in asked.conditions for score in records_of(groups, _names(one), GroupScore, 1)),
-        {one: records_of(scores, _names(one), VceScore, asked.shards) for one in asked.conditions},
-        roles=asked.roles,
+        (score for condition in options.conditions for score in records_of(groups, _names(condition), GroupScore, 1)),
+        {
+            condition: records_of(scores, _names(condition), VceScore, options.shards)
+            for condition in options.conditions
+        },
+        roles=options.roles,
         published=read_csv(carried(REFERENCE), PublishedCell),
         others=read_csv(carried(OTHERS), PublishedFigure),
-        cost=asked.cost,
-        built_in=asked.built_in,
+        cost=options.cost,
+        built_in=options.built_in,
         networks_in_paper=read_csv(carried(NETWORKS), PublishedNetwork),
     )
-    return replace(material, networks=_networks(asked, results))
+    return replace(material, networks=_networks(options, results))
 
 
-def _networks(asked: AskedTables, results: Path) -> dict[str, list[ExplainedNetwork]]:
+def _networks(options: AskedTables, results: Path) -> dict[str, list[ExplainedNetwork]]:
     """The classifiers by image set."""
-    sets = dict.fromkeys(condition.image_set for condition in asked.conditions)
+    sets = dict.fromkeys(condition.image_set for condition in options.conditions)
     return {name: list(read_jsonl(results / "networks" / f"{name}.jsonl", ExplainedNetwork)) for name in sets}
 
 

@@ -149,7 +149,7 @@ class Targets(Section):
             ("middle", self.middle),
             ("other", self.others),
         )
-        return [Group(source=self.source, target=target, pair=pair) for pair, of in named for target in of]
+        return [Group(source=self.source, target=target, pair=pair) for pair, targets in named for target in targets]
 
     @model_validator(mode="after")
     def _targets_differ(self) -> "Targets":
@@ -254,7 +254,7 @@ class Vce(Section):
                     raise ValueError(
                         f"{section}.{name}: nothing is repeated here; take `repeat` out, set conditions.repeats"
                     )
-        sources = [one.source for one in self.groups]
+        sources = [entry.source for entry in self.groups]
         for source in sources:
             if sources.count(source) > 1:
                 raise ValueError(f"groups name the source '{source}' twice; join the two")
@@ -291,7 +291,7 @@ class Vce(Section):
     def groups_of(self, condition: VceCondition) -> list[Group]:
         """The groups that a condition's blocks ask for."""
         pairs = {pair for block in self.conditions if condition in block.conditions() for pair in block.pairs}
-        return [group for one in self.groups for group in one.groups() if group.pair in pairs]
+        return [group for entry in self.groups for group in entry.groups() if group.pair in pairs]
 
     def repeats_of(self, condition: VceCondition) -> int:
         """How many counterfactuals a condition makes of each image and target."""

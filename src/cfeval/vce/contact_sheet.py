@@ -86,7 +86,7 @@ class _Plan:
         return self.original + shots * (self.row + self.difference) + 2 * _GAP
 
 
-def contact_sheet(of: ContactSheet, across: int = 6) -> Image:
+def contact_sheet(contents: ContactSheet, across: int = 6) -> Image:
     """Draw a sheet.
 
     Args:
@@ -95,24 +95,24 @@ def contact_sheet(of: ContactSheet, across: int = 6) -> Image:
     Raises:
         ValueError: there is no image to show.
     """
-    if not of.strips:
+    if not contents.strips:
         raise ValueError("`strips` must hold at least one image, but it is empty")
-    plan = _plan(of, across)
-    bands = ceil(len(of.strips) / plan.across)
+    plan = _plan(contents, across)
+    bands = ceil(len(contents.strips) / plan.across)
     width = max(_WIDTH, 2 * _EDGE + _LABEL + plan.across * (plan.image[0] + _GAP))
-    height = 2 * _EDGE + 62 + bands * plan.band(len(of.labels)) + (_LINE + 6 if of.note else 0)
+    height = 2 * _EDGE + 62 + bands * plan.band(len(contents.labels)) + (_LINE + 6 if contents.note else 0)
     sheet = PIL.Image.new("RGB", (width, height), PAPER)
     draw = ImageDraw.Draw(sheet)
-    draw.text((_EDGE, _EDGE - 6), _fit(of.title, width - 2 * _EDGE, 22, True), INK, _font(22, True))
-    draw.text((_EDGE, _EDGE + 26), _fit(of.subtitle, width - 2 * _EDGE, 14), MUTED, _font(14))
+    draw.text((_EDGE, _EDGE - 6), _fit(contents.title, width - 2 * _EDGE, 22, True), INK, _font(22, True))
+    draw.text((_EDGE, _EDGE + 26), _fit(contents.subtitle, width - 2 * _EDGE, 14), MUTED, _font(14))
     top = _EDGE + 62
-    for strips in _in_bands(of.strips, plan.across):
+    for strips in _in_bands(contents.strips, plan.across):
         if top > _EDGE + 62:
             draw.line((_EDGE, top - _GAP - 6, width - _EDGE, top - _GAP - 6), GRID)
-        _band(sheet, of.labels, strips, plan, top)
-        top += plan.band(len(of.labels))
-    if of.note:
-        draw.text((_EDGE, top), _fit(of.note, width - 2 * _EDGE, 13), MUTED, _font(13))
+        _band(sheet, contents.labels, strips, plan, top)
+        top += plan.band(len(contents.labels))
+    if contents.note:
+        draw.text((_EDGE, top), _fit(contents.note, width - 2 * _EDGE, 13), MUTED, _font(13))
     return Image.from_pixels(np.asarray(sheet))
 
 
@@ -122,13 +122,15 @@ def difference(original: Pixels, other: Pixels, gain: int = GAIN) -> Pixels:
     return np.clip(128 + gain * change, 0, 255).astype(np.uint8)
 
 
-def _plan(of: ContactSheet, across: int) -> _Plan:
-    height, width = (max(strip.original.shape[side] for strip in of.strips) for side in (0, 1))
+def _plan(contents: ContactSheet, across: int) -> _Plan:
+    height, width = (max(strip.original.shape[side] for strip in contents.strips) for side in (0, 1))
     largest = max(height, width)
     factor = ceil(_SIDES[0] / largest) if largest < _SIDES[0] else min(1.0, _SIDES[1] / largest)
-    below = max((len(shot.lines) for strip in of.strips for shot in strip.shots), default=0)
-    originals = max(len(strip.lines) for strip in of.strips)
-    return _Plan((round(width * factor), round(height * factor)), max(1, min(across, len(of.strips))), originals, below)
+    below = max((len(shot.lines) for strip in contents.strips for shot in strip.shots), default=0)
+    originals = max(len(strip.lines) for strip in contents.strips)
+    return _Plan(
+        (round(width * factor), round(height * factor)), max(1, min(across, len(contents.strips))), originals, below
+    )
 
 
 def _in_bands(strips: Sequence[Strip], across: int) -> Iterator[Sequence[Strip]]:

@@ -52,9 +52,11 @@ def sheet_of(
     Args:
         lanes: rows of counterfactuals, one a lane and repeat.
     """
-    of = [[record for record in lane.records if (record.source, record.target) == group] for lane in lanes]
-    ids = sorted({r.source_image for records in of for r in records}, key=lambda name: (sources[name].number, name))
-    rows = list(_rows(lanes, of))
+    by_lane = [[record for record in lane.records if (record.source, record.target) == group] for lane in lanes]
+    ids = sorted(
+        {r.source_image for records in by_lane for r in records}, key=lambda name: (sources[name].number, name)
+    )
+    rows = list(_rows(lanes, by_lane))
     strips = tuple(
         Strip(
             original := open_source(sources[name]).pixels,
@@ -65,14 +67,14 @@ def sheet_of(
     )
     note = f"The first {most} of {len(ids)} images; all others are in the record files." if len(ids) > most else ""
     labels = tuple(label for label, *_ in rows)
-    return ContactSheet(f"{group[0]} → {group[1]}", _subtitle(lanes, of, len(ids)), labels, strips, note)
+    return ContactSheet(f"{group[0]} → {group[1]}", _subtitle(lanes, by_lane, len(ids)), labels, strips, note)
 
 
 def _rows(
-    lanes: Sequence[ContactRow], of: Sequence[Sequence[VceCounterfactual]]
+    lanes: Sequence[ContactRow], by_lane: Sequence[Sequence[VceCounterfactual]]
 ) -> Iterator[tuple[str, ContactRow, dict[str, VceCounterfactual]]]:
     """A row a lane and repeat: its label, the lane, its records by source image."""
-    for lane, records in zip(lanes, of, strict=True):
+    for lane, records in zip(lanes, by_lane, strict=True):
         repeats = sorted({record.repeat for record in records})
         for repeat in repeats:
             label = f"{lane.label}, draw {repeat + 1}" if len(repeats) > 1 else lane.label
@@ -80,8 +82,8 @@ def _rows(
 
 
 def _before(source: SourceImage, scores: Sequence[VceScore | None]) -> tuple[str, ...]:
-    said = {score.before for score in scores if score and score.before}
-    return source.label, *(f"seen as {name}" for name in sorted(said))
+    names = {score.before for score in scores if score and score.before}
+    return source.label, *(f"seen as {name}" for name in sorted(names))
 
 
 def _shot(lane: ContactRow, record: VceCounterfactual | None, original: Pixels) -> Shot:
@@ -99,7 +101,7 @@ def _shot(lane: ContactRow, record: VceCounterfactual | None, original: Pixels) 
         return Shot(pixels, (f"not scored: {score.status.value.replace('_', ' ')}",))
     lines = [score.predicted]
     lines += [f"p(target) {score.p_target:.2f}"] if score.p_target is not None else []
-    agreed = sum(said == record.target for said in score.oracles.values())
+    agreed = sum(answer == record.target for answer in score.oracles.values())
     lines += [f"oracles: {agreed} of {len(score.oracles)}"] if score.oracles else []
     if score.predicted != record.target:
         return Shot(pixels, tuple(lines), "wrong")
@@ -109,10 +111,10 @@ def _shot(lane: ContactRow, record: VceCounterfactual | None, original: Pixels) 
     return Shot(pixels, tuple(lines), "right")
 
 
-def _subtitle(lanes: Sequence[ContactRow], of: Sequence[Sequence[VceCounterfactual]], images: int) -> str:
+def _subtitle(lanes: Sequence[ContactRow], by_lane: Sequence[Sequence[VceCounterfactual]], images: int) -> str:
     """How many images, and of each lane how many hit the target and what became of the others."""
-    told = [f"{images} {'image' if images == 1 else 'images'}"]
-    for lane, records in zip(lanes, of, strict=True):
+    texts = [f"{images} {'image' if images == 1 else 'images'}"]
+    for lane, records in zip(lanes, by_lane, strict=True):
         seen = Counter(
             score.predicted == score.target
             for record in records
@@ -121,8 +123,8 @@ def _subtitle(lanes: Sequence[ContactRow], of: Sequence[Sequence[VceCounterfactu
         failed = Counter(record.status.value.replace("_", " ") for record in records if record.status != Status.OK)
         parts = [f"{seen[True]} of {seen.total()} seen as the target"] if seen else []
         parts += [f"{count} {status}" for status, count in sorted(failed.items())]
-        told += [f"{lane.label}: {', '.join(parts)}"] if parts else []
-    return "   ·   ".join(told)
+        texts += [f"{lane.label}: {', '.join(parts)}"] if parts else []
+    return "   ·   ".join(texts)
 
 
 def run(
@@ -153,7 +155,7 @@ def run(
         if given and len(given) != len(counterfactuals):
             raise InputError(f"{option}: {len(given)} for {len(counterfactuals)} --counterfactuals; give one each")
     names = label or [path.stem for path in counterfactuals]
-    lanes = [_Files(name, *_of(name, names, counterfactuals, scores or (), cut)) for name in dict.fromkeys(names)]
+    lanes = [_Files(name, *_files_of(name, names, counterfactuals, scores or (), cut)) for name in dict.fromkeys(names)]
     originals = RecordIndex(whole_or_shards_of_all(images, cut), SourceImage)
     with atomic_records_with_images(out) as add:
         for group in dict.fromkeys(group for files in lanes for group in files.groups):
@@ -168,13 +170,13 @@ def run(
             add(SheetRecord(source=group[0], target=group[1], image=image.ref(path)), {path: image})
 
 
-def _of(
+def _files_of(
     name: str, names: Sequence[str], counterfactuals: Sequence[Path], scores: Sequence[Path], cut: int | None
 ) -> tuple[list[Path], list[Path]]:
     """The files of a row."""
     chosen = [place for place, other in enumerate(names) if other == name]
-    made, told = ([files[place] for place in chosen if files] for files in (counterfactuals, scores))
-    return whole_or_shards_of_all(made, cut), whole_or_shards_of_all(told, cut)
+    made, scored = ([files[place] for place in chosen if files] for files in (counterfactuals, scores))
+    return whole_or_shards_of_all(made, cut), whole_or_shards_of_all(scored, cut)
 
 
 class _Files:

@@ -21,7 +21,7 @@ def ending(
     predicted: str | None,
     target: str,
     replies: Mapping[str, str],
-    asked: Collection[str],
+    counted: Collection[str],
     misread: bool,
 ) -> Ending:
     """How a counterfactual ends.
@@ -31,7 +31,7 @@ def ending(
         predicted: the class that the explained classifier puts it into.
         target: the class that it should show.
         replies: the class that each oracle puts it into, by the oracle's name.
-        asked: the oracles that count (`Roles.witnesses`).
+        counted: the oracles that count (`Roles.witnesses`).
         misread: whether the classifier puts the original into another class than its own.
     """
     if status != Status.OK:
@@ -40,7 +40,7 @@ def ending(
         return "misread"
     if predicted != target:
         return "not"
-    seen = [replies[name] == target for name in asked if name in replies]
+    seen = [replies[name] == target for name in counted if name in replies]
     return "taken" if not seen else "valid" if 2 * sum(seen) > len(seen) else "alone"
 
 
@@ -54,6 +54,6 @@ def ending_of(score: VceScore | None, classifier: str, roles: Roles) -> Ending:
         score.predicted,
         score.target,
         score.oracles,
-        asked=roles.witnesses(classifier, score.oracles),
+        counted=roles.witnesses(classifier, score.oracles),
         misread=misread and roles.of_classifier(classifier) != "random",
     )

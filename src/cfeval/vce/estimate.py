@@ -18,9 +18,10 @@ _STAGE = "counterfactuals"
 
 def requests(study: Vce) -> dict[tuple[str, str], int]:
     """How many images and targets each concept editor is asked about, by its name and the classifier's."""
-    conditions = [one for one in study.all_conditions() if one.method in study.concept_editors]
+    conditions = [condition for condition in study.all_conditions() if condition.method in study.concept_editors]
     by_image_set = {  # whichever denoiser a condition names: a concept editor uses none
-        (one.method, one.classifier, one.image_set): study.images * len(study.groups_of(one)) for one in conditions
+        (condition.method, condition.classifier, condition.image_set): study.images * len(study.groups_of(condition))
+        for condition in conditions
     }
     counts: dict[tuple[str, str], int] = {}
     for (method, classifier, _), count in by_image_set.items():

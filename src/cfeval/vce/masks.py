@@ -23,10 +23,10 @@ def masks_in(folder: Path, side: int) -> Callable[[SourceImage], Mask]:
         path = folder / f"{image.id}.png"
         if not path.is_file():
             raise InputError(f"{path}: no mask for this image; draw one, white where the image may change")
-        found = opened(path, gray=True)
-        if found.pixels.shape[:2] != (side, side):
-            raise InputError(f"{path}: the mask is {_size(found)}, but its image is {side}×{side}; make them equal")
-        return as_mask(found, path)
+        drawn = opened(path, gray=True)
+        if drawn.pixels.shape[:2] != (side, side):
+            raise InputError(f"{path}: the mask is {_size(drawn)}, but its image is {side}×{side}; make them equal")
+        return as_mask(drawn, path)
 
     return mask_of
 

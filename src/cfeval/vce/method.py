@@ -488,13 +488,13 @@ class Method(Parts):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_preset(cls, said: Any) -> Any:
-        """Lay what is said over the preset; leave what is wrong beyond that to the fields' own checks."""
-        if not _known(said):
-            return said
-        values = values_of(said["preset"], said.get("mode"))
-        laid = {**values, **said}
-        for key, value in sorted(said.items()):
+    def _from_preset(cls, given: Any) -> Any:
+        """Lay what is given over the preset; leave what is wrong beyond that to the fields' own checks."""
+        if not _has_preset(given):
+            return given
+        values = values_of(given["preset"], given.get("mode"))
+        laid = {**values, **given}
+        for key, value in sorted(given.items()):
             if key in _NEEDS and not _same(values, key, value):
                 _check_effect(key, laid)
         return laid
@@ -537,8 +537,8 @@ def values_of(name: str, mode: str | None = None) -> dict[str, Any]:
     return {**PRESETS[name], **MODES.get(chosen, {}), "mode": chosen}
 
 
-def _known(said: Any) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(said, Mapping) and said.get("preset") in PRESETS and said.get("mode") in (None, *MODES)
+def _has_preset(given: Any) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(given, Mapping) and given.get("preset") in PRESETS and given.get("mode") in (None, *MODES)
 
 
 def _same(values: Mapping[str, Any], key: str, value: Any) -> bool:

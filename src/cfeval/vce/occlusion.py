@@ -20,12 +20,12 @@ def looked_at(classifier: Classifier, image: Images) -> str:
     shares = probabilities(classifier, np.stack([image, *_hidden(image)]), prepared=True)
     seen = int(shares[0].argmax())
     loss = np.maximum(shares[0, seen] - shares[1:, seen], 0)
-    said = f"The classifier sees {classifier.classes[seen]}."
+    sentence = f"The classifier sees {classifier.classes[seen]}."
     if loss.sum() < 1e-6:
-        return f"{said} No single region of the image counts for that."
+        return f"{sentence} No single region of the image counts for that."
     order = sorted(range(len(REGIONS)), key=lambda place: (-round(float(loss[place]), 6), place))
     named = [f"{REGIONS[place]} ({round(100 * loss[place] / loss.sum())} %)" for place in order[:NAMED] if loss[place]]
-    return f"{said} The regions that count most for that: {', '.join(named)}."
+    return f"{sentence} The regions that count most for that: {', '.join(named)}."
 
 
 def _hidden(image: Images) -> list[npt.NDArray[np.float32]]:

@@ -88,7 +88,7 @@ class Reading:
         """Whether it is no better than chance, however few images there are."""
         return self.right / self.total <= chance_of(self.classes) if self.total else False
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """One line for people."""
         low, high = limits(self.right, self.total)
         prepared = f"images become {self.prepared}; " if self.prepared else ""
@@ -121,10 +121,10 @@ def reading(name: str, classifier: Classifier, images: Sequence[LabelledImage]) 
         PluginError: it says what is not finite.
     """
     labels = [image.label for image in images]
-    places = _asked(classifier, images, f"classifier '{name}'")
+    places = _predicted(classifier, images, f"classifier '{name}'")
     names = [classifier.classes[place] for place in places]
     right = np.array(names) == np.array(labels)
-    shown = getattr(getattr(classifier, "preprocessing", None), "told", None)
+    shown = getattr(getattr(classifier, "preprocessing", None), "summary", None)
     made = Reading(
         name,
         shown(classifier.options.crop) if shown else "",  # type: ignore[attr-defined]
@@ -159,7 +159,7 @@ def _taken(names: Sequence[str], labels: Sequence[str]) -> dict[str, int]:
     return dict(wrong.most_common(_SHOWN))
 
 
-def _asked(classifier: Classifier, images: Sequence[LabelledImage], who: str) -> npt.NDArray[np.intp]:
+def _predicted(classifier: Classifier, images: Sequence[LabelledImage], who: str) -> npt.NDArray[np.intp]:
     """The place of the likeliest class of each image."""
     from cfeval.vce.predictions import from_bytes, pixels_of, probabilities
 
@@ -203,7 +203,7 @@ def _spreads(
         other = copy(classifier)
         other.preprocessing = classifier.preprocessing.but(mean=mean, std=std)
         with suppress(PluginError):
-            places = _asked(other, images, "")
+            places = _predicted(other, images, "")
             right = np.array([classifier.classes[place] for place in places]) == np.array(labels)
             spread = f"`mean: {list(mean)}` and `std: {list(std)}`"
             yield Remedy(right, f"With {spread} it would read {right.sum()} of them: set these if it was trained so")
@@ -268,7 +268,7 @@ def _looked(
         return
     read = reading(name, classifier, own_images(images, labels, size))
     yield from (Diagnostic(True, f"{name}: {note}") for note in read.notes)
-    yield Diagnostic(True, f"{name}: {read.told()}", warns=not read.surely_above or bool(read.advice))
+    yield Diagnostic(True, f"{name}: {read.summary()}", warns=not read.surely_above or bool(read.advice))
 
 
 def on_cpu(spec: Mapping[str, Any]) -> dict[str, Any]:

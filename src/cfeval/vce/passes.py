@@ -20,9 +20,9 @@ def passes_of(method: Method) -> dict[str, float]:
     Where the denoiser learned no variance, the last step's is 0 and its gradients are not taken: one step's fewer.
     """
     if method.guidance == "attack":
-        asked = float(method.attack_iterations)
+        iterations = float(method.attack_iterations)
         calls, gradients = float(method.denoiser_calls), float(method.steps * method.attack_iterations)
-        return {"denoiser_calls": calls, "denoiser_gradients": gradients, "classifier_gradients": asked}
+        return {"denoiser_calls": calls, "denoiser_gradients": gradients, "classifier_gradients": iterations}
     if method.guidance == "empty":
         pulled = method.steps * (1 + (method.distance == "denoiser"))
         calls = float(method.denoiser_calls)

@@ -91,8 +91,8 @@ class Views:
 
 def nearest_bytes(images: Images) -> Bytes:
     """Images of [−1, 1] as bytes, rounded; what lies beyond is clamped."""
-    found: Bytes = np.clip(np.rint((images + 1) * np.float32(127.5)), 0, 255).astype(np.uint8)
-    return found
+    rounded: Bytes = np.clip(np.rint((images + 1) * np.float32(127.5)), 0, 255).astype(np.uint8)
+    return rounded
 
 
 def pixels_of(image: Image) -> Bytes:
@@ -102,8 +102,8 @@ def pixels_of(image: Image) -> Bytes:
 
 def from_bytes(pixels: Bytes) -> Images:
     """Pixels in [−1, 1], with the reference code's order of operations."""
-    found: Images = pixels.astype(np.float32) / np.float32(255) * np.float32(2) - np.float32(1)
-    return found
+    scaled: Images = pixels.astype(np.float32) / np.float32(255) * np.float32(2) - np.float32(1)
+    return scaled
 
 
 def size_of(images: npt.NDArray[np.generic]) -> str:
@@ -143,13 +143,13 @@ def probabilities(classifier: Classifier, images: Images, prepared: bool, who: s
     with torch.no_grad():
         logits = classifier.logits(torch.from_numpy(images).to(classifier.device), prepared=prepared).double()
         check_outputs(logits.cpu().numpy(), who or f"classifier '{name_of(classifier)}'")
-        found: Probabilities = logits.softmax(dim=1).cpu().numpy()
-    return found
+        shares: Probabilities = logits.softmax(dim=1).cpu().numpy()
+    return shares
 
 
-def said(classifier: Classifier, found: Probabilities) -> list[str]:
+def likeliest(classifier: Classifier, shares: Probabilities) -> list[str]:
     """The names of the likeliest classes, N; of equals the first."""
-    return [classifier.classes[place] for place in found.argmax(axis=1)]
+    return [classifier.classes[place] for place in shares.argmax(axis=1)]
 
 
 def check_knows(classifier: Classifier, target: str, who: str) -> None:
@@ -179,9 +179,9 @@ def perceptual(measure: PerceptualDistance, first: Images, second: Images, name:
     import torch
 
     with torch.no_grad():
-        found: Floats = measure.distance(torch.from_numpy(first), torch.from_numpy(second)).double().cpu().numpy()
-    check_outputs(found, f"the distance '{name}'")
-    return found
+        distances: Floats = measure.distance(torch.from_numpy(first), torch.from_numpy(second)).double().cpu().numpy()
+    check_outputs(distances, f"the distance '{name}'")
+    return distances
 
 
 def embedded(extractor: FeatureExtractor, images: Bytes, name: str) -> Floats:
@@ -192,6 +192,6 @@ def embedded(extractor: FeatureExtractor, images: Bytes, name: str) -> Floats:
     """
     import torch
 
-    found: Floats = extractor.features(torch.from_numpy(images)).cpu().numpy()
-    check_outputs(found, f"the features of '{name}'")
-    return found
+    features: Floats = extractor.features(torch.from_numpy(images)).cpu().numpy()
+    check_outputs(features, f"the features of '{name}'")
+    return features

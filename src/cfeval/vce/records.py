@@ -48,8 +48,8 @@ class _Edited(StageResult):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        known: dict[str, Any] = fields(self)
-        return {name: value for name, value in known.items() if value or name not in _OF_EDITS}
+        values: dict[str, Any] = fields(self)
+        return {name: value for name, value in values.items() if value or name not in _OF_EDITS}
 
 
 _OF_EDITS = ("concept", "instruction", "calls")

@@ -71,17 +71,19 @@ def _images(results: Path) -> Iterator[Fault]:
 
 def _counterfactuals(results: Path) -> Iterator[Fault]:
     """Each counterfactual is of an image that is there, and of its class."""
-    made, known = results / "counterfactuals", dict[str, dict[str, str]]()
+    made, labels = results / "counterfactuals", dict[str, dict[str, str]]()
     for file in sorted(made.rglob("*.jsonl")):
         name = file.relative_to(made).parts[0]
-        if name not in known:
-            images = (one for part in shards(results / "images", Path(name)) for one in read_jsonl(part, SourceImage))
-            known[name] = {one.id: one.label for one in images}
+        if name not in labels:
+            images = (
+                image for part in shards(results / "images", Path(name)) for image in read_jsonl(part, SourceImage)
+            )
+            labels[name] = {image.id: image.label for image in images}
         for record in read_jsonl(file, VceCounterfactual):
-            label = known[name].get(record.source_image)
+            label = labels[name].get(record.source_image)
             fault = f"is of class '{label}', not '{record.source}'" if label else "is not among the images"
-            told = f"its original '{record.source_image}' {fault}"
-            yield f"{file}, item '{record.id}'", "" if label == record.source else told
+            message = f"its original '{record.source_image}' {fault}"
+            yield f"{file}, item '{record.id}'", "" if label == record.source else message
 
 
 def _scores(results: Path) -> Iterator[Fault]:
@@ -92,10 +94,10 @@ def _scores(results: Path) -> Iterator[Fault]:
             for record, score in zip_longest(
                 read_jsonl(made / place, VceCounterfactual), read_jsonl(scored / place, VceScore)
             ):
-                one = score or record
-                assert one is not None, "the longer of both goes on"
+                either = score or record
+                assert either is not None, "the longer of both goes on"
                 same = record and score and all(getattr(record, name) == getattr(score, name) for name in _SAME)
-                yield f"{scored / place}, item '{one.id}'", "" if same else "is not the score of its counterfactual"
+                yield f"{scored / place}, item '{either.id}'", "" if same else "is not the score of its counterfactual"
         except InputError as error:
             yield str(scored / place), str(error)
 
@@ -105,23 +107,25 @@ def _groups(results: Path, groups: Iterable[Path]) -> Iterator[Fault]:
     for file in groups:
         name = file.relative_to(results / "groups").with_suffix("")
         try:
-            found = list(read_jsonl(file, GroupScore))
-            again = _again(found, [s for part in shards(results / "scores", name) for s in read_jsonl(part, VceScore)])
-            for old, new in zip_longest(found, again):
-                one = old or new
-                assert one is not None, "the longer of both goes on"
-                where = f"{file}, {one.group.source} → {one.group.target}"
+            recorded = list(read_jsonl(file, GroupScore))
+            again = _again(
+                recorded, [s for part in shards(results / "scores", name) for s in read_jsonl(part, VceScore)]
+            )
+            for old, new in zip_longest(recorded, again):
+                either = old or new
+                assert either is not None, "the longer of both goes on"
+                where = f"{file}, {either.group.source} → {either.group.target}"
                 yield where, _difference(old, new) if old and new else "is not a group of the scores"
         except InputError as error:
             yield str(file), str(error)
 
 
-def _again(found: Sequence[GroupScore], scores: Sequence[VceScore]) -> list[GroupScore]:
-    if not found:
+def _again(recorded: Sequence[GroupScore], scores: Sequence[VceScore]) -> list[GroupScore]:
+    if not recorded:
         return []
-    reference = any(name.endswith(_REFERENCE) for group in found for name in group.figures)
+    reference = any(name.endswith(_REFERENCE) for group in recorded for name in group.figures)
     views = Views(_no_image, _no_image, _no_sample if reference else None)
-    return list(group_scores(scores, found[0].condition, Distributions(views, {}), {}, 0))
+    return list(group_scores(scores, recorded[0].condition, Distributions(views, {}), {}, 0))
 
 
 def _difference(old: GroupScore, new: GroupScore) -> str:

@@ -15,7 +15,7 @@ from cfeval.core.errors import InputError
 _HYPERNYMS = ("@", "@i")
 """The pointers from a noun to what it is a kind of, or an instance of."""
 _DEBIAN = Path("/usr/share/wordnet")
-HOW = (
+ADVICE = (
     "WordNet 3.0 is needed: run `python -m nltk.downloader wordnet` where there is a network (NLTK_DATA says where it "
     "goes), or install Debian's wordnet-base, or name a folder that holds data.noun and index.noun"
 )
@@ -33,8 +33,8 @@ class WordNet:
 
     def synset(self, noun: str) -> str | None:
         """The commonest sense of a noun; None where WordNet has no such noun."""
-        found = self.senses.get(noun.strip().lower().replace(" ", "_"), ())
-        return found[0] if found else None
+        senses = self.senses.get(noun.strip().lower().replace(" ", "_"), ())
+        return senses[0] if senses else None
 
 
 def load_wordnet(folder: Path | None = None) -> WordNet:
@@ -48,7 +48,7 @@ def load_wordnet(folder: Path | None = None) -> WordNet:
         hypernyms = dict(_hypernyms(_lines(where, "data.noun")))
         senses = dict(_senses(_lines(where, "index.noun")))
     except (OSError, KeyError, zipfile.BadZipFile):
-        raise InputError(f"{where}: no data.noun and index.noun there that can be read; {HOW}") from None
+        raise InputError(f"{where}: no data.noun and index.noun there that can be read; {ADVICE}") from None
     except (ValueError, IndexError):
         raise InputError(f"{where}: data.noun or index.noun is broken; get it again") from None
     if not hypernyms or not senses:
@@ -63,12 +63,12 @@ def find_wordnet() -> Path:
         InputError: nowhere; says how to get them.
     """
     for place in _places():
-        for found in (place / "corpora" / "wordnet", place / "corpora" / "wordnet.zip"):
-            if found.exists():
-                return found
+        for path in (place / "corpora" / "wordnet", place / "corpora" / "wordnet.zip"):
+            if path.exists():
+                return path
     if (_DEBIAN / "data.noun").is_file():
         return _DEBIAN
-    raise InputError(f"no WordNet on this machine; {HOW}")
+    raise InputError(f"no WordNet on this machine; {ADVICE}")
 
 
 def _places() -> Iterator[Path]:

@@ -21,9 +21,9 @@ def attributes_changed(before: npt.ArrayLike, after: npt.ArrayLike) -> Floats:
     Args:
         before, after: whether the oracle sees each attribute, (N, A).
     """
-    one, other = (np.asarray(rows, dtype=bool) for rows in (before, after))
-    found: Floats = (one != other).sum(axis=1).astype(np.float64)
-    return found
+    seen_before, seen_after = (np.asarray(rows, dtype=bool) for rows in (before, after))
+    counts: Floats = (seen_before != seen_after).sum(axis=1).astype(np.float64)
+    return counts
 
 
 def correlation_difference(
@@ -63,5 +63,5 @@ def _correlations(columns: Floats, query: int) -> Floats:
     centered = columns - columns.mean(axis=0)
     lengths = np.linalg.norm(centered, axis=0) * np.linalg.norm(centered[:, query])
     products = centered[:, query] @ centered
-    found: Floats = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
-    return found
+    correlations: Floats = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
+    return correlations

@@ -23,10 +23,10 @@ def lp_distance(originals: npt.ArrayLike, counterfactuals: npt.ArrayLike, p: flo
         originals, counterfactuals: (N, …); in the papers (N, 3, H, W) in [−1, 1].
         p: 1 or more; the paper has 1, 1.5 and 2.
     """
-    one, other = (np.asarray(images, dtype=np.float64) for images in (originals, counterfactuals))
-    difference = np.abs(one - other).reshape(len(one), -1)
-    found: Floats = (difference**p).sum(axis=1) ** (1 / p)
-    return found
+    original, changed = (np.asarray(images, dtype=np.float64) for images in (originals, counterfactuals))
+    difference = np.abs(original - changed).reshape(len(original), -1)
+    distances: Floats = (difference**p).sum(axis=1) ** (1 / p)
+    return distances
 
 
 def is_destroyed(originals: npt.ArrayLike, counterfactuals: npt.ArrayLike) -> "npt.NDArray[np.bool_]":
@@ -38,9 +38,9 @@ def is_destroyed(originals: npt.ArrayLike, counterfactuals: npt.ArrayLike) -> "n
     Args:
         originals, counterfactuals: (N, 3, H, W) in [−1, 1].
     """
-    one, other = (np.asarray(images, dtype=np.float64) for images in (originals, counterfactuals))
-    change = ((other - one) ** 2).mean(axis=(1, 2, 3))
-    blank = one.var(axis=(2, 3)).mean(axis=1)
+    original, changed = (np.asarray(images, dtype=np.float64) for images in (originals, counterfactuals))
+    change = ((changed - original) ** 2).mean(axis=(1, 2, 3))
+    blank = original.var(axis=(2, 3)).mean(axis=1)
     destroyed: npt.NDArray[np.bool_] = change >= np.maximum(blank, 0.25**2) * (
         1 - 1e-9
     )  # a blank image itself, whatever is rounded
@@ -86,8 +86,8 @@ def cout(originals: Images, counterfactuals: Images, probabilities: Probabilitie
         ]
     )
     areas = np.trapezoid(curves, np.array(counts) / pixels, axis=0)
-    found: Floats = areas[:, 1] - areas[:, 0]
-    return found
+    difference: Floats = areas[:, 1] - areas[:, 0]
+    return difference
 
 
 def _ranks(originals: Images, counterfactuals: Images) -> npt.NDArray[np.int64]:
@@ -109,11 +109,11 @@ def embedding_similarity(originals: npt.ArrayLike, counterfactuals: npt.ArrayLik
     Args:
         originals, counterfactuals: embeddings, (N, D).
     """
-    one, other = (np.asarray(rows, dtype=np.float64) for rows in (originals, counterfactuals))
-    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
-    products = (one * other).sum(axis=1)
-    found: Floats = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
-    return np.clip(found, -1, 1)
+    left, right = (np.asarray(rows, dtype=np.float64) for rows in (originals, counterfactuals))
+    lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    products = (left * right).sum(axis=1)
+    cosines: Floats = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
+    return np.clip(cosines, -1, 1)
 
 
 def repeat_pairs(repeats: int) -> list[tuple[int, int]]:

@@ -34,11 +34,12 @@ def frechet_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     Raises:
         ValueError: a set has fewer than two rows, which have no covariance, or the widths differ.
     """
-    one, other = (np.asarray(rows, dtype=np.float64) for rows in (first, second))
-    if min(len(one), len(other)) < 2 or one.shape[1:] != other.shape[1:]:
-        raise ValueError(f"features must be (M, D) and (N, D) with M, N > 1, but got {one.shape} and {other.shape}")
-    apart = float(((one.mean(axis=0) - other.mean(axis=0)) ** 2).sum())
-    left, right = _spread(one), _spread(other)
+    first_rows, second_rows = (np.asarray(rows, dtype=np.float64) for rows in (first, second))
+    if min(len(first_rows), len(second_rows)) < 2 or first_rows.shape[1:] != second_rows.shape[1:]:
+        shapes = f"{first_rows.shape} and {second_rows.shape}"
+        raise ValueError(f"features must be (M, D) and (N, D) with M, N > 1, but got {shapes}")
+    apart = float(((first_rows.mean(axis=0) - second_rows.mean(axis=0)) ** 2).sum())
+    left, right = _spread(first_rows), _spread(second_rows)
     common = np.linalg.svd(left @ right.T, compute_uv=False).sum()
     return max(0.0, apart + float((left**2).sum() + (right**2).sum() - 2 * common))
 
@@ -57,19 +58,20 @@ def kernel_distance(real: npt.ArrayLike, made: npt.ArrayLike) -> tuple[float, fl
     Raises:
         ValueError: a set has fewer than two rows, or the widths differ.
     """
-    one, other = (np.asarray(rows, dtype=np.float64) for rows in (real, made))
-    if min(len(one), len(other)) < 2 or one.shape[1:] != other.shape[1:]:
-        raise ValueError(f"features must be (M, D) and (N, D) with M, N > 1, but got {one.shape} and {other.shape}")
-    within, among, between = _kernel(one, one), _kernel(other, other), _kernel(other, one)
-    mean_real = (within.sum() - np.trace(within)) / (len(one) * (len(one) - 1))
-    of_each = (among.sum(axis=1) - np.diag(among)) / (len(other) - 1) - between.mean(axis=1)
+    real_rows, made_rows = (np.asarray(rows, dtype=np.float64) for rows in (real, made))
+    if min(len(real_rows), len(made_rows)) < 2 or real_rows.shape[1:] != made_rows.shape[1:]:
+        shapes = f"{real_rows.shape} and {made_rows.shape}"
+        raise ValueError(f"features must be (M, D) and (N, D) with M, N > 1, but got {shapes}")
+    within, among, between = _kernel(real_rows, real_rows), _kernel(made_rows, made_rows), _kernel(made_rows, real_rows)
+    mean_real = (within.sum() - np.trace(within)) / (len(real_rows) * (len(real_rows) - 1))
+    of_each = (among.sum(axis=1) - np.diag(among)) / (len(made_rows) - 1) - between.mean(axis=1)
     value = mean_real + of_each.mean() - between.mean()
-    return float(value), float(2 * of_each.std(ddof=1) / np.sqrt(len(other)))
+    return float(value), float(2 * of_each.std(ddof=1) / np.sqrt(len(made_rows)))
 
 
-def _kernel(one: Floats, other: Floats) -> Floats:
-    found: Floats = (one @ other.T / one.shape[1] + 1) ** 3
-    return found
+def _kernel(left: Floats, right: Floats) -> Floats:
+    products: Floats = (left @ right.T / left.shape[1] + 1) ** 3
+    return products
 
 
 def _spread(rows: Floats) -> Floats:
@@ -95,14 +97,14 @@ def split_frechet_distance(
         seed: of the splits.
     """
     sources = np.asarray(source_of)
-    found = []
-    for one, other in halves(len(originals), splits, seed):
-        for real, made in ((one, other), (other, one)):
+    distances = []
+    for half, other_half in halves(len(originals), splits, seed):
+        for real, made in ((half, other_half), (other_half, half)):
             theirs = counterfactuals[np.isin(sources, made)]
             if min(len(real), len(theirs)) < 2:
                 return None
-            found.append(frechet_distance(originals[real], theirs))
-    return float(np.mean(found))
+            distances.append(frechet_distance(originals[real], theirs))
+    return float(np.mean(distances))
 
 
 def frechet_floor(originals: Floats, splits: int, seed: int) -> float | None:
@@ -118,7 +120,7 @@ def frechet_floor(originals: Floats, splits: int, seed: int) -> float | None:
     if len(originals) < 4:
         return None
     parts = halves(len(originals), splits, seed)
-    return float(np.mean([frechet_distance(originals[one], originals[other]) for one, other in parts]))
+    return float(np.mean([frechet_distance(originals[half], originals[other_half]) for half, other_half in parts]))
 
 
 def halves(count: int, splits: int, seed: int) -> Iterator[tuple[Places, Places]]:

@@ -62,7 +62,7 @@ def flip_rate(before: Sequence[str], after: Sequence[str]) -> float:
     Args:
         before, after: what the classifier says of each original and of its counterfactual, at least one.
     """
-    return sum(one != other for one, other in zip(before, after, strict=True)) / len(before)
+    return sum(seen != predicted for seen, predicted in zip(before, after, strict=True)) / len(before)
 
 
 def conditional_validity(
@@ -78,11 +78,12 @@ def conditional_validity(
         oracles: what each oracle says of each, by its name; at least one oracle.
         targets: the class that each aims at.
     """
-    valid = [place for place, (said, target) in enumerate(zip(predicted, targets, strict=True)) if said == target]
+    valid = [place for place, (reply, target) in enumerate(zip(predicted, targets, strict=True)) if reply == target]
     if not valid:
         return None
     return committee_mean(
-        {name: [said[place] for place in valid] for name, said in oracles.items()}, [targets[place] for place in valid]
+        {name: [replies[place] for place in valid] for name, replies in oracles.items()},
+        [targets[place] for place in valid],
     )
 
 
@@ -105,7 +106,7 @@ def committee_mean(oracles: Mapping[str, Sequence[str]], wanted: Sequence[str]) 
         oracles: what each oracle says of each counterfactual, by its name; at least one of each.
         wanted: the target classes, for OTA, or what the explained classifier says, for OS.
     """
-    return sum(_alike(wanted, said) for said in oracles.values()) / len(oracles)
+    return sum(_alike(wanted, replies) for replies in oracles.values()) / len(oracles)
 
 
 def committee_majority(oracles: Mapping[str, Sequence[str]], wanted: Sequence[str]) -> float:
@@ -118,5 +119,5 @@ def committee_majority(oracles: Mapping[str, Sequence[str]], wanted: Sequence[st
     return sum(2 * row[1:].count(row[0]) > len(oracles) for row in rows) / len(rows)
 
 
-def _alike(said: Sequence[str], wanted: Sequence[str]) -> float:
-    return sum(one == other for one, other in zip(said, wanted, strict=True)) / len(said)
+def _alike(replies: Sequence[str], wanted: Sequence[str]) -> float:
+    return sum(reply == name for reply, name in zip(replies, wanted, strict=True)) / len(replies)

@@ -19,10 +19,10 @@ def check_name(library: Library, name: str) -> None:
     Raises:
         PluginError: it has not, or is not installed.
     """
-    known: Sequence[str] = LIBRARIES[library].names()
-    if name in known:
+    names: Sequence[str] = LIBRARIES[library].names()
+    if name in names:
         return
-    raise PluginError(f"{library} has no classifier '{name}'; {nearest(name, known)}")
+    raise PluginError(f"{library} has no classifier '{name}'; {nearest(name, names)}")
 
 
 def untrained(library: Library, name: str, classes: int, seed: int = 0) -> "tuple[Module, Preprocessing]":

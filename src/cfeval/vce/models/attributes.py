@@ -95,8 +95,8 @@ def one_attribute(network: "Module", place: int) -> "Module":
             self.network = network
 
         def forward(self, images: "Tensor") -> "Tensor":
-            found = self.network(images)[:, place]
-            return torch.stack((found, torch.zeros_like(found)), dim=1)
+            logits = self.network(images)[:, place]
+            return torch.stack((logits, torch.zeros_like(logits)), dim=1)
 
     return OneAttribute()
 

@@ -79,16 +79,16 @@ def stored(path: Path, network: "Module", wanted: str = "") -> Stored:
         InputError: like `read`; or there is no such set.
     """
     own = list(network.state_dict())
-    found = {
+    sets = {
         ".".join(filter(None, (key, prefix.rstrip(".")))) or _TOP: (weights, prefix)
         for key, weights in _sets(path).items()
         for prefix in _prefixes(weights, own)
     }
-    if wanted and wanted not in found:
-        raise InputError(f"{path}: no weights '{wanted}' in it; it holds {', '.join(map(repr, found))}")
-    matches = {name: _matches(weights, prefix, own) for name, (weights, prefix) in found.items()}
+    if wanted and wanted not in sets:
+        raise InputError(f"{path}: no weights '{wanted}' in it; it holds {', '.join(map(repr, sets))}")
+    matches = {name: _matches(weights, prefix, own) for name, (weights, prefix) in sets.items()}
     taken = wanted or max(matches, key=lambda name: matches[name])
-    weights, prefix = found[taken]
+    weights, prefix = sets[taken]
     under = {name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)}
     under |= _apart(weights, [name for name in own if name not in under])
     kept = {name: tensor for name, tensor in under.items() if not _of_a_normalizer(name)}
@@ -97,10 +97,10 @@ def stored(path: Path, network: "Module", wanted: str = "") -> Stored:
     return Stored(kept, *spread, taken if others else "", others)
 
 
-def _apart(found: "Mapping[str, Tensor]", lacking: Sequence[str]) -> "dict[str, Tensor]":
+def _apart(weights: "Mapping[str, Tensor]", lacking: Sequence[str]) -> "dict[str, Tensor]":
     """The layers that a wrapper holds apart from the others, such as its last: where one name alone ends so."""
-    ends = {name: [held for held in found if held == name or held.endswith(f".{name}")] for name in lacking}
-    return {name: found[held[0]] for name, held in ends.items() if len(held) == 1}
+    ends = {name: [key for key in weights if key == name or key.endswith(f".{name}")] for name in lacking}
+    return {name: weights[keys[0]] for name, keys in ends.items() if len(keys) == 1}
 
 
 def _prefixes(names: Mapping[str, object], wanted: Sequence[str]) -> list[str]:
@@ -110,13 +110,13 @@ def _prefixes(names: Mapping[str, object], wanted: Sequence[str]) -> list[str]:
     """
     ends = {name: [i for i in range(len(name)) if i == 0 or name[i - 1] == "."] for name in names}
     own = set(wanted)
-    found: dict[str, int] = {"": 0}
+    counts: dict[str, int] = {"": 0}
     for name, starts in ends.items():
         for start in starts:
             if name[start:] in own:
-                found[name[:start]] = found.get(name[:start], 0) + 1
-    most = max(found.values())
-    best = sorted((prefix for prefix in found if found[prefix] == most), key=len)
+                counts[name[:start]] = counts.get(name[:start], 0) + 1
+    most = max(counts.values())
+    best = sorted((prefix for prefix in counts if counts[prefix] == most), key=len)
     return [best[0], *(prefix for prefix in best[1:] if not _of_a_normalizer(prefix))]
 
 
@@ -182,29 +182,29 @@ def read_weights(path: Path, part: str = "") -> "dict[str, Tensor]":
 
     about(str(path))
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        content = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, EOFError, OSError, RuntimeError, ValueError) as error:
         raise PluginError(
             f"'{path.name}' is cut short or holds more than weights; give the .pt as published"
         ) from error
-    if part and isinstance(found, dict):
-        found = found.get(part, found)
-    if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
+    if part and isinstance(content, dict):
+        content = content.get(part, content)
+    if not isinstance(content, dict) or not all(isinstance(value, torch.Tensor) for value in content.values()):
         raise PluginError(f"'{path.name}' is no state dict (names and weights); give the .pt as published")
-    if wrong := [str(key) for key, value in found.items() if not bool(torch.isfinite(value).all())]:
+    if wrong := [str(key) for key, value in content.items() if not bool(torch.isfinite(value).all())]:
         raise PluginError(
             f"weights of '{path.name}' are not finite: {_some(wrong, 'tensors')}; download the file again"
         )
-    return {str(name): value.float() if value.is_floating_point() else value for name, value in found.items()}
+    return {str(name): value.float() if value.is_floating_point() else value for name, value in content.items()}
 
 
-def misfit(found: "Mapping[str, Tensor]", wanted: "Mapping[str, Tensor]") -> str:
+def misfit(weights: "Mapping[str, Tensor]", wanted: "Mapping[str, Tensor]") -> str:
     """Where weights do not fit an architecture: how many of them and the first, or empty."""
-    faults = [f"{name} is missing" for name in _beyond(wanted, found)]
-    faults += [f"{name} has no place" for name in _beyond(found, wanted)]
+    faults = [f"{name} is missing" for name in _beyond(wanted, weights)]
+    faults += [f"{name} has no place" for name in _beyond(weights, wanted)]
     faults += [
         f"{name} is {_shape(value)}, not {_shape(wanted[name])}"
-        for name, value in found.items()
+        for name, value in weights.items()
         if name in wanted and value.shape != wanted[name].shape
     ]
     return f"{faults[0]}; {len(faults)} such weights" if faults else ""
@@ -242,8 +242,8 @@ def _sets(path: Path) -> "dict[str, dict[str, Tensor]]":
             raise
         why = error.strerror if isinstance(error, OSError) and error.strerror else first_line(error)
         raise InputError(f"{path}: cannot be read as weights, safetensors or of torch.save ({why})") from error
-    if found := dict(_weights_in(content)):
-        return found
+    if sets := dict(_weights_in(content)):
+        return sets
     held = ", ".join(map(str, content))[:100] if isinstance(content, Mapping) else type(content).__name__
     held = "a whole network, whose code is not run" if held == "Inert" else held or "nothing"
     raise InputError(f"{path}: no weights by name in it, but {held}; save the network's state_dict()")
@@ -267,8 +267,8 @@ def _of_a_normalizer(name: str) -> bool:
 
 def _channels(weights: "Mapping[str, Tensor]", name: str) -> Channels | None:
     """Three numbers that a normalizer of the robustness library stores."""
-    found = (tensor for key, tensor in weights.items() if key.split(".")[-2:] == ["normalizer", name])
-    tensor = next(found, None)
+    tensors = (tensor for key, tensor in weights.items() if key.split(".")[-2:] == ["normalizer", name])
+    tensor = next(tensors, None)
     if tensor is None or tensor.numel() != 3:
         return None
     red, green, blue = tensor.flatten().tolist()

@@ -49,15 +49,15 @@ def imagenet_nouns() -> Mapping[str, tuple[str, ...]]:
         PluginError: timm is not there.
     """
     lines = (line.partition("\t") for line in _of_timm("imagenet_synset_to_lemma.txt").splitlines())
-    nouns = {synset: tuple(noun.strip() for noun in said.split(",")) for synset, _, said in lines}
+    nouns = {synset: tuple(noun.strip() for noun in lemmas.split(",")) for synset, _, lemmas in lines}
     return {name: nouns.get(synset, ()) for name, synset in zip(imagenet(), imagenet_synsets(), strict=True)}
 
 
 def _of_timm(file: str) -> str:
-    found = find_spec("timm")
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec("timm")
+    if spec is None or not spec.submodule_search_locations:
         raise PluginError("ImageNet's synset ids come with the package 'timm', which is not installed; install it")
-    folder = Path(found.submodule_search_locations[0])  # importing timm would load torch
+    folder = Path(spec.submodule_search_locations[0])  # importing timm would load torch
     return (folder / "data" / "_info" / file).read_text(encoding="utf-8")
 
 

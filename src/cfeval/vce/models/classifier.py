@@ -110,7 +110,7 @@ class Preprocessing:
         size = (shorter * height // least, shorter * width // least)
         return interpolate(images, size=size, mode=self.interpolation, align_corners=False, antialias=True)
 
-    def told(self, crop: bool) -> str:
+    def summary(self, crop: bool) -> str:
         """What is done to an image, on one line, for people."""
         share = f", the middle of {self.resize}" if crop and self.resize != self.size else ""
         mean, std = (" ".join(f"{value:.3g}" for value in channels) for channels in (self.mean, self.std))

@@ -38,8 +38,8 @@ class LatentDenoiser(UNetDenoiser):
 
     def encode(self, images: "Tensor") -> "Tensor":
         """See `Autoencoder.encode`; of Gaussian latents the mode, so that no noise comes in."""
-        found = self.autoencoder.encode(images)
-        latents = found.latents if hasattr(found, "latents") else found.latent_dist.mode()
+        encoded = self.autoencoder.encode(images)
+        latents = encoded.latents if hasattr(encoded, "latents") else encoded.latent_dist.mode()
         scaled: Tensor = (latents - self._shift) * self._scale
         return scaled
 
@@ -47,11 +47,11 @@ class LatentDenoiser(UNetDenoiser):
         """Latents as they are trained on: of Gaussian ones a draw, of a codebook the nearest."""
         import torch
 
-        found = self.autoencoder.encode(images)
-        if hasattr(found, "latents"):
-            drawn = found.latents
+        encoded = self.autoencoder.encode(images)
+        if hasattr(encoded, "latents"):
+            drawn = encoded.latents
         else:
-            spread = found.latent_dist
+            spread = encoded.latent_dist
             drawn = spread.mean + spread.std * torch.randn(spread.mean.shape, generator=generator).to(spread.mean)
         scaled: Tensor = (drawn - self._shift) * self._scale
         return scaled

@@ -50,16 +50,16 @@ def with_last_layer(trunk: "EfficientNetLite", weight: Floats, bias: Floats) -> 
 
 def fit_probe(features: Floats, labels: Sequence[int], classes: int) -> Probe:
     """Fit to features (N, width) and the numbers of their classes, N."""
-    of = np.asarray(labels)
-    targets = np.eye(classes)[of]
+    numbers = np.asarray(labels)
+    targets = np.eye(classes)[numbers]
     # Classes count the same, however many images each has.
-    weights = np.sqrt(len(of) / (classes * np.bincount(of, minlength=classes)[of]))[:, None]
+    weights = np.sqrt(len(numbers) / (classes * np.bincount(numbers, minlength=classes)[numbers]))[:, None]
     mean = (weights**2 * features).sum(0) / (weights**2).sum()
     centred = weights * (features - mean)
     gram = centred @ centred.T
-    values, vectors = np.linalg.eigh(gram + weights @ weights.T * np.trace(gram) / len(of))
+    values, vectors = np.linalg.eigh(gram + weights @ weights.T * np.trace(gram) / len(numbers))
     values = np.maximum(values, 0)
-    unit = np.trace(gram) / len(of) or 1.0
+    unit = np.trace(gram) / len(numbers) or 1.0
     best: tuple[float, Floats, Floats] | None = None
     for strength in STRENGTHS:
         shrunk = (vectors * (values / (values + strength * unit))) @ vectors.T
@@ -73,5 +73,5 @@ def fit_probe(features: Floats, labels: Sequence[int], classes: int) -> Probe:
     assert best is not None, "there are strengths"
     _, dual, left_out = best
     weight = (centred.T @ dual).T
-    bias = (weights.T @ dual)[0] * np.trace(gram) / len(of) - weight @ mean
-    return Probe(SCALE * weight, SCALE * bias, left_out.argmax(1) == of)
+    bias = (weights.T @ dual)[0] * np.trace(gram) / len(numbers) - weight @ mean
+    return Probe(SCALE * weight, SCALE * bias, left_out.argmax(1) == numbers)

@@ -50,9 +50,9 @@ class Lpips:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of torchvision, about how lpips calls it
             self.network = lpips.LPIPS(net=net, pnet_rand=True, verbose=False).requires_grad_(False)
-        found = read(trunk)
+        stored = read(trunk)
         names = {name: f"features.{name.partition('.')[2]}" for name in self.network.net.state_dict()}
-        weights = {name: found[own] for name, own in names.items() if own in found}
+        weights = {name: stored[own] for name, own in names.items() if own in stored}
         fit(self.network.net, weights, trunk.name, self.name)
 
     def to(self, device: str) -> Self:
@@ -90,8 +90,8 @@ class PerceptualNetwork(nn.Module):
         """
         check_size(first, self.smallest, self.name)
         images = torch.cat([first, second]).to(self.shift)
-        found: Tensor = self((images - self.shift) / self.scale).to(first)
-        return found
+        distances: Tensor = self((images - self.shift) / self.scale).to(first)
+        return distances
 
     def forward(self, images: Tensor) -> Tensor:
         """The distances (N,) of prepared images (2N, 3, H, W), the first half to the second."""
@@ -100,8 +100,8 @@ class PerceptualNetwork(nn.Module):
         for place, layer in enumerate(self.layers):
             images = layer(images)
             if place in self.taps:
-                one, other = _unit(images).chunk(2)
-                total = total + next(heads)((one - other) ** 2).mean(dim=(1, 2, 3))
+                first, second = _unit(images).chunk(2)
+                total = total + next(heads)((first - second) ** 2).mean(dim=(1, 2, 3))
         return total
 
 
@@ -125,8 +125,8 @@ def shift_tolerant_alexnet() -> Trunk:
     """AlexNet whose strides are blurred (Ghildyal and Liu 2022, ST-LPIPS, Section 4)."""
     layers = [nn.Conv2d(3, 64, 11, padding=2), Blur(64), _relu(), nn.MaxPool2d(3, 1), Blur(64)]
     layers += [nn.Conv2d(64, 192, 5, padding=2), _relu(), nn.MaxPool2d(3, 1), Blur(192)]
-    for one, other in ((192, 384), (384, 256), (256, 256)):
-        layers += [_SmallConvolution(one, other, 3, padding=1), _relu()]
+    for channels, kernels in ((192, 384), (384, 256), (256, 256)):
+        layers += [_SmallConvolution(channels, kernels, 3, padding=1), _relu()]
     return Trunk(nn.Sequential(*layers), (2, 6, 10, 12, 14), (64, 192, 384, 256, 256), 21)
 
 
@@ -186,16 +186,16 @@ def load_st_lpips(network: PerceptualNetwork, path: Path) -> None:
         InputError: the file cannot be read.
         PluginError: it does not fit.
     """
-    found = read(path)
-    trunk = {f"layers.{name.split('.', 2)[2]}": tensor for name, tensor in found.items() if name.startswith("net.")}
+    weights = read(path)
+    trunk = {f"layers.{name.split('.', 2)[2]}": tensor for name, tensor in weights.items() if name.startswith("net.")}
     scaling = {
         name.removeprefix("scaling_layer."): tensor
-        for name, tensor in found.items()
+        for name, tensor in weights.items()
         if name.startswith("scaling_layer.")
     }
     heads = {
         f"heads.{name.removeprefix('lin').split('.')[0]}.weight": tensor  # lin3.model.1.weight
-        for name, tensor in found.items()
+        for name, tensor in weights.items()
         if name.startswith("lin") and ".model." in name
     }
     fit(network, trunk | heads | scaling, path.name, network.name)

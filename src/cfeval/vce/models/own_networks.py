@@ -78,14 +78,14 @@ def as_logits(network: "Module", classes: int, outputs: Outputs = "logits") -> "
             self.network = network
 
         def forward(self, images: "Tensor") -> "Tensor":
-            found = _tensor_of(self.network(images))
-            single = classes == 2 and found.shape[1:].numel() == 1
+            values = _tensor_of(self.network(images))
+            single = classes == 2 and values.shape[1:].numel() == 1
             if single:
-                found = found.view(-1, 1)
+                values = values.view(-1, 1)
             if outputs == "probabilities":
-                found = torch.cat((1 - found, found), dim=1) if single else found
-                return found.clamp_min(torch.finfo(found.dtype).tiny).log()
-            return torch.cat((torch.zeros_like(found), found), dim=1) if single else found
+                values = torch.cat((1 - values, values), dim=1) if single else values
+                return values.clamp_min(torch.finfo(values.dtype).tiny).log()
+            return torch.cat((torch.zeros_like(values), values), dim=1) if single else values
 
     return Logits()
 
@@ -110,8 +110,8 @@ def _try(network: "Module", classes: int, size: int, outputs: Outputs, name: str
     noise = noise if first is None else noise.to(first.device, first.dtype)
     try:
         with torch.no_grad():
-            found = network(noise)
-            shape = tuple(found.shape)
+            values = network(noise)
+            shape = tuple(values.shape)
     except Exception as error:  # whatever the user's code lets through
         if out_of_memory(error):
             raise
@@ -126,7 +126,7 @@ def _try(network: "Module", classes: int, size: int, outputs: Outputs, name: str
             f"'{name}' returns {' × '.join(map(str, shape))} for two images; let it return a logit for each class, 2 × "
             f"{classes}"
         )
-    if outputs == "logits" and found.min() >= 0 and torch.allclose(found.sum(1), found.new_ones(2), atol=1e-4):
+    if outputs == "logits" and values.min() >= 0 and torch.allclose(values.sum(1), values.new_ones(2), atol=1e-4):
         raise PluginError(
             f"'{name}' returns numbers that add up to 1, which are no logits; set its `outputs: probabilities`, or "
             "leave its softmax out"

@@ -82,8 +82,8 @@ def prompted(
     try:
         with quiet("transformers"):
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder / "tokenizer", local_files_only=True)
-            how = {"local_files_only": True, "use_safetensors": True}
-            encoder = getattr(transformers, kind).from_pretrained(folder / "text_encoder", **how)
+            options = {"local_files_only": True, "use_safetensors": True}
+            encoder = getattr(transformers, kind).from_pretrained(folder / "text_encoder", **options)
     except Exception as error:  # whatever is wrong with a checkpoint surfaces as any kind of error
         if out_of_memory(error):
             raise

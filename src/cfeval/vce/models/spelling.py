@@ -44,21 +44,21 @@ def spec_of(text: str, option: str, family: str = "classifiers") -> Spec:
     """
     if text.lstrip().startswith("{"):
         return from_json(text, Spec, option)
-    known = registry.names(family)
+    plugins = registry.names(family)
     parts = re.fullmatch(r"([A-Za-z_]\w*)(?:[:/](.*))?", text, re.DOTALL)
     plugin, name = (parts[1], parts[2]) if parts else ("", None)
-    if plugin in known and name is None:
+    if plugin in plugins and name is None:
         return {"plugin": plugin}
-    if plugin in known and plugin in NAMED_BY and name:
+    if plugin in plugins and plugin in NAMED_BY and name:
         return _named(plugin, name, f"{option} {text}")
     if (
         family == "classifiers"
-        and plugin not in known
+        and plugin not in plugins
         and _FACTORY.fullmatch(text)
         and importable(text.partition(":")[0])
     ):
         return {"plugin": "python", "factory": text}
-    raise InputError(f"{option} {text}: {_advice(text, plugin, known, family)}")
+    raise InputError(f"{option} {text}: {_advice(text, plugin, plugins, family)}")
 
 
 def own_network(spec: Mapping[str, Any]) -> bool:
@@ -130,16 +130,18 @@ def _named(plugin: str, name: str, where: str) -> Spec:
     return {"plugin": plugin, NAMED_BY[plugin]: name}
 
 
-def _advice(text: str, plugin: str, known: tuple[str, ...], family: str) -> str:
+def _advice(text: str, plugin: str, plugins: tuple[str, ...], family: str) -> str:
     """What to write instead."""
     if Path(text).is_file():
         return f"a file alone; write state_dict:{text} with --architecture, or torchscript:{text}"
     if Path(text).is_dir():
         return f"a folder alone; write transformers:{text}"
-    if plugin and plugin not in known and family == "classifiers":
-        return f"no such plugin as '{plugin}'; {nearest(plugin, known)}. Write {FORMS}"
+    if plugin and plugin not in plugins and family == "classifiers":
+        return f"no such plugin as '{plugin}'; {nearest(plugin, plugins)}. Write {FORMS}"
     return (
-        f"write {FORMS}" if family == "classifiers" else f"write PLUGIN:NAME, or the plugin as JSON; {', '.join(known)}"
+        f"write {FORMS}"
+        if family == "classifiers"
+        else f"write PLUGIN:NAME, or the plugin as JSON; {', '.join(plugins)}"
     )
 
 

@@ -43,13 +43,13 @@ def weights_of(name: str, entry: str) -> Any:
     """
     from torchvision import models
 
-    known = models.get_model_weights(name)
+    entries = models.get_model_weights(name)
     if not entry:
-        return known.DEFAULT
-    classify = [one for one in known.__members__ if known[one].meta.get("categories")]
+        return entries.DEFAULT
+    classify = [name for name in entries.__members__ if entries[name].meta.get("categories")]
     if entry in classify:
-        return known[entry]
-    if entry in known.__members__:
+        return entries[entry]
+    if entry in entries.__members__:
         raise PluginError(
             f"torchvision's weights '{entry}' for '{name}' are of features and name no classes; "
             f"take {' or '.join(classify)}"

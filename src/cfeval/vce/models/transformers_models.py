@@ -56,16 +56,16 @@ def preprocessing(declared: Mapping[str, Any]) -> Preprocessing:
 
 def _sizes(declared: Mapping[str, Any]) -> tuple[int, int]:
     """Side of the inputs, and what the shorter side is brought to before they are cut out."""
-    said = declared.get("size", 224)
-    sides = {"height": said, "width": said} if isinstance(said, int) else dict(said)
+    sizes = declared.get("size", 224)
+    sides = {"height": sizes, "width": sizes} if isinstance(sizes, int) else dict(sizes)
     crop = declared.get("crop_size", {}) if declared.get("do_center_crop") else {}
     crop = {"height": crop, "width": crop} if isinstance(crop, int) else crop
     side = sides.get("shortest_edge", sides.get("height"))
     inner = crop.get("height", side)
     if not isinstance(side, int) or not isinstance(inner, int):
-        raise PluginError(f"its processor makes images of {said}, and squares are needed")
+        raise PluginError(f"its processor makes images of {sizes}, and squares are needed")
     if sides.get("width", side) != side or crop.get("width", inner) != inner:
-        raise PluginError(f"its processor makes images of {said}, and squares are needed")
+        raise PluginError(f"its processor makes images of {sizes}, and squares are needed")
     if not crop and "shortest_edge" in sides and side < _RESIZED_WHOLE:  # ConvNeXT's processor, which ResNet has too
         return side, int(side / (declared.get("crop_pct") or _CROPPED))
     return inner, side
@@ -99,12 +99,12 @@ def load(folder: Path, name: str) -> Any:
             self.model = model
 
         def forward(self, images: torch.Tensor) -> torch.Tensor:
-            found: torch.Tensor = self.model(pixel_values=images).logits
-            return found
+            logits: torch.Tensor = self.model(pixel_values=images).logits
+            return logits
 
     try:
         with quiet("transformers"):
-            model, found = AutoModelForImageClassification.from_pretrained(
+            model, loading = AutoModelForImageClassification.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, output_loading_info=True
             )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
@@ -113,6 +113,6 @@ def load(folder: Path, name: str) -> Any:
         raise PluginError(
             f"model '{name}' cannot be loaded as an image classifier ({first_line(error, folder, name)}); give another"
         ) from error
-    if absent := sorted(found["missing_keys"]):
+    if absent := sorted(loading["missing_keys"]):
         raise PluginError(f"model '{name}' has no weights for {absent[0]}; give a checkpoint of an image classifier")
     return Logits(model)

@@ -127,8 +127,8 @@ def convert(weights: "dict[str, Tensor]", model: Architecture) -> "dict[str, Ten
                 converted |= {f"{target}.to_{name}.{kind}": part for name, part in zip("qkv", parts, strict=True)}
             continue
         for kind in ("weight",) if source == "label_emb" else ("weight", "bias"):
-            found = weights[f"{source}.{kind}"]
-            converted[f"{target}.{kind}"] = found.squeeze(-1) if source.endswith(".proj_out") else found
+            tensor = weights[f"{source}.{kind}"]
+            converted[f"{target}.{kind}"] = tensor.squeeze(-1) if source.endswith(".proj_out") else tensor
     return converted
 
 

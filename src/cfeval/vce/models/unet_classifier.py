@@ -35,13 +35,13 @@ class Classifier(nn.Module):
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
-        told = 4 * shape.width
+        embedded = 4 * shape.width
         self.width = shape.width
-        self.time_embed = nn.Sequential(nn.Linear(shape.width, told), nn.SiLU(), nn.Linear(told, told))
+        self.time_embed = nn.Sequential(nn.Linear(shape.width, embedded), nn.SiLU(), nn.Linear(embedded, embedded))
         self.input_blocks = nn.ModuleList(_levels(shape))
         last = shape.widths[-1]
         middle = [_residual(shape, last, last), _Attention(last, shape.head_channels), _residual(shape, last, last)]
-        self.middle_block = _Told(*middle)
+        self.middle_block = _Conditioned(*middle)
         side = shape.image_size // 2 ** (len(shape.widths) - 1)
         pool = _Pool(side, last, shape.head_channels, shape.classes)
         self.out = nn.Sequential(nn.GroupNorm(GROUPS, last), nn.SiLU(), pool)
@@ -51,38 +51,38 @@ class Classifier(nn.Module):
         half = self.width // 2
         speeds = torch.exp(torch.arange(half, device=images.device) * (-math.log(10000) / half))
         angles = timesteps.float()[:, None] * speeds
-        told = self.time_embed(torch.cat([angles.cos(), angles.sin()], dim=1).to(images.dtype))
+        embedding = self.time_embed(torch.cat([angles.cos(), angles.sin()], dim=1).to(images.dtype))
         for block in self.input_blocks:
-            images = block(images, told)
-        logits: Tensor = self.out(self.middle_block(images, told))
+            images = block(images, embedding)
+        logits: Tensor = self.out(self.middle_block(images, embedding))
         return logits
 
 
-class _Told(nn.Sequential):
+class _Conditioned(nn.Sequential):
     """Layers one after the other, of which residual blocks are told the timestep."""
 
-    def forward(self, x: Tensor, told: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor, embedding: Tensor) -> Tensor:  # type: ignore[override]
         for layer in self:
-            x = layer(x, told) if isinstance(layer, _Residual) else layer(x)
+            x = layer(x, embedding) if isinstance(layer, _Residual) else layer(x)
         return x
 
 
 class _Residual(nn.Module):
-    def __init__(self, width: int, told: int, out: int, scale_shift: bool, halve: bool) -> None:
+    def __init__(self, width: int, embedded: int, out: int, scale_shift: bool, halve: bool) -> None:
         super().__init__()
         self.scale_shift, self.halve = scale_shift, halve
         self.in_layers = nn.Sequential(nn.GroupNorm(GROUPS, width), nn.SiLU(), nn.Conv2d(width, out, 3, padding=1))
-        self.emb_layers = nn.Sequential(nn.SiLU(), nn.Linear(told, 2 * out if scale_shift else out))
+        self.emb_layers = nn.Sequential(nn.SiLU(), nn.Linear(embedded, 2 * out if scale_shift else out))
         second = nn.Conv2d(out, out, 3, padding=1)
         self.out_layers = nn.Sequential(nn.GroupNorm(GROUPS, out), nn.SiLU(), nn.Identity(), second)
         self.skip_connection: nn.Module = nn.Identity() if out == width else nn.Conv2d(width, out, 1)
 
-    def forward(self, x: Tensor, told: Tensor) -> Tensor:
+    def forward(self, x: Tensor, embedding: Tensor) -> Tensor:
         h = self.in_layers[:2](x)
         if self.halve:
             h, x = functional.avg_pool2d(h, 2), functional.avg_pool2d(x, 2)
         h = self.in_layers[2](h)
-        embedded = self.emb_layers(told)[:, :, None, None]
+        embedded = self.emb_layers(embedding)[:, :, None, None]
         if self.scale_shift:
             scale, shift = embedded.chunk(2, dim=1)
             h = self.out_layers[0](h) * (1 + scale) + shift
@@ -105,8 +105,8 @@ class _Attention(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         flat = x.flatten(2)
         projected = self.qkv(self.norm(flat)).unflatten(1, (self.heads, 3, -1))
-        found = _attended(*projected.unbind(2))
-        added: Tensor = flat + self.proj_out(found)
+        attended = _attended(*projected.unbind(2))
+        added: Tensor = flat + self.proj_out(attended)
         return added.view_as(x)
 
 
@@ -130,8 +130,8 @@ class _Pool(nn.Module):
 
 def _attended(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Attention of (N, heads, channels, places), the heads joined: (N, channels of all, places)."""
-    found = functional.scaled_dot_product_attention(query.mT, key.mT, value.mT)
-    return found.mT.flatten(1, 2)
+    attended = functional.scaled_dot_product_attention(query.mT, key.mT, value.mT)
+    return attended.mT.flatten(1, 2)
 
 
 def _residual(shape: Shape, width: int, out: int, halve: bool = False) -> _Residual:
@@ -141,14 +141,16 @@ def _residual(shape: Shape, width: int, out: int, halve: bool = False) -> _Resid
 def _levels(shape: Shape) -> list[nn.Module]:
     """The blocks of the way down, each with its attention, and what halves between the levels."""
     width = shape.widths[0]
-    blocks: list[nn.Module] = [_Told(nn.Conv2d(3, width, 3, padding=1))]
+    blocks: list[nn.Module] = [_Conditioned(nn.Conv2d(3, width, 3, padding=1))]
     for level, (out, attends) in enumerate(zip(shape.widths, shape.attends, strict=True)):
         for _ in range(shape.blocks):
             attention = [_Attention(out, shape.head_channels)] if attends else []
-            blocks.append(_Told(_residual(shape, width, out), *attention))
+            blocks.append(_Conditioned(_residual(shape, width, out), *attention))
             width = out
         if level < len(shape.widths) - 1:
-            blocks.append(_Told(_residual(shape, out, out, halve=True) if shape.resblock_updown else _Halved(out)))
+            blocks.append(
+                _Conditioned(_residual(shape, out, out, halve=True) if shape.resblock_updown else _Halved(out))
+            )
     return blocks
 
 

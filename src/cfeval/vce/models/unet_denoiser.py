@@ -61,23 +61,23 @@ class UNetDenoiser:
         """
         if self.classes and labels is None:
             raise PluginError(f"the denoiser is conditional on {self.classes} classes and was given none of them")
-        told = {"class_labels": labels, **self._textless} if self.classes else self._textless
+        conditions = {"class_labels": labels, **self._textless} if self.classes else self._textless
         given = noisy.to(self._precision, memory_format=self._layout)
-        (said,) = self.unet(given, timesteps, return_dict=False, **told)
+        (predicted,) = self.unet(given, timesteps, return_dict=False, **conditions)
         if not self._learned:
-            return Prediction(self._as_noise(said.float(), noisy, timesteps))
-        mean, variance = said.float().chunk(2, dim=1)
+            return Prediction(self._as_noise(predicted.float(), noisy, timesteps))
+        mean, variance = predicted.float().chunk(2, dim=1)
         return Prediction(self._as_noise(mean, noisy, timesteps), variance)
 
-    def _as_noise(self, said: "Tensor", noisy: "Tensor", timesteps: "Tensor") -> "Tensor":
+    def _as_noise(self, predicted: "Tensor", noisy: "Tensor", timesteps: "Tensor") -> "Tensor":
         """ε from ε itself, from v = √ᾱ ε − √(1−ᾱ) x_0 (Salimans & Ho 2022, Appendix D), or from x_0."""
         if self.target == "epsilon":
-            return said
+            return predicted
         shape = (-1, 1, 1, 1)
         signal, noise = self._signal[timesteps].view(shape), self._noise[timesteps].view(shape)
         if self.target == "v_prediction":
-            return signal * said + noise * noisy
-        return (noisy - signal * said) / noise
+            return signal * predicted + noise * noisy
+        return (noisy - signal * predicted) / noise
 
 
 def dtype_on(device: str, wanted: Dtype) -> Dtype:

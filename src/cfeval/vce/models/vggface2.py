@@ -40,8 +40,8 @@ def untrained(outputs: int) -> "Module":
     network.maxpool = nn.MaxPool2d(3, 2, padding=0, ceil_mode=True)
     if not outputs:
         network.fc = nn.Identity()
-    found: nn.Module = network
-    return found
+    trunk: nn.Module = network
+    return trunk
 
 
 def weights_in(path: Path) -> "dict[str, Tensor]":
@@ -50,8 +50,8 @@ def weights_in(path: Path) -> "dict[str, Tensor]":
     Raises:
         InputError: it cannot be read, or holds no weights.
     """
-    found = _arrays(path) if path.suffix == ".pkl" else read(path)
-    return {own: tensor for name, tensor in found.items() if (own := _own_name(name))}
+    tensors = _arrays(path) if path.suffix == ".pkl" else read(path)
+    return {own: tensor for name, tensor in tensors.items() if (own := _own_name(name))}
 
 
 class _Arrays(Unpickler):

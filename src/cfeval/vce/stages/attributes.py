@@ -35,18 +35,18 @@ class Attributes:
             key: the group.
             groups: the counterfactuals that have a result, of all groups of the condition.
         """
-        found: dict[str, float] = {}
+        figures: dict[str, float] = {}
         for name, oracle in self.oracles.items() if groups[key] else ():
             if oracle.of_class(key[0]) is None or oracle.of_class(key[2]) is None:
                 continue
-            found[f"mnac_{name}"] = float(attributes_changed(*self._seen(name, key, groups)).mean())
+            figures[f"mnac_{name}"] = float(attributes_changed(*self._seen(name, key, groups)).mean())
             back = (key[2], key[1], key[0])
             differing = sorted(_differing(oracle, key[0], key[2])) if groups.get(back) else []
             differences = [self._difference(name, query, (key, back), groups) for query in differing]
-            known = [value for value in differences if value is not None]
-            if known:
-                found[f"cd_{name}"] = sum(known) / len(known)
-        return found
+            known_differences = [value for value in differences if value is not None]
+            if known_differences:
+                figures[f"cd_{name}"] = sum(known_differences) / len(known_differences)
+        return figures
 
     def _difference(
         self, name: str, query: str, both: tuple[Key, Key], groups: Mapping[Key, Sequence[Shown]]
@@ -71,11 +71,11 @@ class Attributes:
 def _decided(oracle: AttributeClassifier, images: "np.typing.NDArray[np.uint8]") -> Bools:
     import torch
 
-    found: Bools = oracle.decisions(torch.from_numpy(images)).numpy()
-    return found
+    decisions: Bools = oracle.decisions(torch.from_numpy(images)).numpy()
+    return decisions
 
 
 def _differing(oracle: AttributeClassifier, source: str, target: str) -> frozenset[str]:
     """The attributes that only one of two classes has; none where the oracle does not know both."""
-    one, other = oracle.of_class(source), oracle.of_class(target)
-    return frozenset() if one is None or other is None else one ^ other
+    first, second = oracle.of_class(source), oracle.of_class(target)
+    return frozenset() if first is None or second is None else first ^ second

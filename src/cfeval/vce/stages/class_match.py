@@ -24,18 +24,18 @@ def wordnet_if_there() -> WordNet | None:
         return None
 
 
-def fitting(said: str, classes: Sequence[str], wordnet: WordNet | None = None) -> list[str]:
+def fitting(text: str, classes: Sequence[str], wordnet: WordNet | None = None) -> list[str]:
     """The classes that a name may mean.
 
     The class of that name; else that with another noun of that name; else those with it as a word, and those that
     WordNet knows as a kind of it; else those with it as a part of a word.
 
     Args:
-        said: a name; case does not count, nor whether words are parted by spaces, `_` or `-`.
+        text: a name; case does not count, nor whether words are parted by spaces, `_` or `-`.
         classes: the names of the classes.
         wordnet: None: words alone decide.
     """
-    plain_name = _plain(said)
+    plain_name = _plain(text)
     nouns = {name: (_plain(name), *map(_plain, more)) for name, more in _nouns(classes).items()}
     if not plain_name:
         return []
@@ -61,25 +61,25 @@ def surely(folder_name: str, classes: Sequence[str], wordnet: WordNet | None = N
     return name if wanted in nouns or (wordnet and name in _kinds_of(wanted, classes, wordnet)) else None
 
 
-def the_class(said: str, classes: Sequence[str], wordnet: WordNet | None, option: str) -> str:
+def the_class(text: str, classes: Sequence[str], wordnet: WordNet | None, option: str) -> str:
     """The one class that a name means.
 
     Raises:
         InputError: none, or several; one line that lists them.
     """
-    matches = fitting(said, classes, wordnet)
+    matches = fitting(text, classes, wordnet)
     if len(matches) == 1:
         return matches[0]
     if not matches:
-        raise InputError(f"{option}: the classifier has no class '{said}'; {nearest(said, classes)}")
-    raise InputError(f"{option}: '{said}' may mean {_several(matches)}; name one of them")
+        raise InputError(f"{option}: the classifier has no class '{text}'; {nearest(text, classes)}")
+    raise InputError(f"{option}: '{text}' may mean {_several(matches)}; name one of them")
 
 
-def advice(said: str, classes: Sequence[str], wordnet: WordNet | None) -> str:
+def advice(text: str, classes: Sequence[str], wordnet: WordNet | None) -> str:
     """What to write for a name that is no class: the classes that it may mean, else the one spelt most like it."""
-    matches = fitting(said, classes, wordnet)
+    matches = fitting(text, classes, wordnet)
     if not matches:
-        return nearest(said, classes)
+        return nearest(text, classes)
     return f"write '{matches[0]}'" if len(matches) == 1 else f"it may mean {_several(matches)}; write one of them"
 
 
@@ -93,9 +93,9 @@ def _plain(name: str) -> str:
     return " ".join(name.replace("_", " ").replace("-", " ").casefold().split())
 
 
-def _several(found: Sequence[str]) -> str:
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return f"{', '.join(found[:SHOWN])}{more}"
+def _several(matches: Sequence[str]) -> str:
+    more = f" and {len(matches) - SHOWN} more" if len(matches) > SHOWN else ""
+    return f"{', '.join(matches[:SHOWN])}{more}"
 
 
 def _nouns(classes: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
@@ -122,9 +122,9 @@ def _kinds_of(wanted: str, classes: Sequence[str], wordnet: WordNet) -> set[str]
 
 def _above(synset: str, wordnet: WordNet) -> set[str]:
     """A synset and all that it is a kind of."""
-    found, waiting = {synset}, [synset]
+    synsets, waiting = {synset}, [synset]
     while waiting:
-        new = set(wordnet.hypernyms.get(waiting.pop(), ())) - found
-        found |= new
+        new = set(wordnet.hypernyms.get(waiting.pop(), ())) - synsets
+        synsets |= new
         waiting += new
-    return found
+    return synsets

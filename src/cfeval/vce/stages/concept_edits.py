@@ -61,9 +61,9 @@ def edited(
         explanation = looked_at(classifier, from_bytes(pixels_of(image)[None])[0]) if editor.wants_explanation else ""
         return _Request(task, image, explanation)
 
-    async def edit(of: _Request) -> Sequence[ConceptEdit]:
-        classes, name = (of.task.group.source, of.task.group.target), of.task.image.id
-        return await editor.edit(name, of.image, classes, of.explanation, derive_seed(seed, name, classes[1]))
+    async def edit(request: _Request) -> Sequence[ConceptEdit]:
+        classes, name = (request.task.group.source, request.task.group.target), request.task.image.id
+        return await editor.edit(name, request.image, classes, request.explanation, derive_seed(seed, name, classes[1]))
 
     for task, edits in map_requests(tasks, request, edit, BATCH):
         yield [_made(task, number, each) for number, each in enumerate(edits)]
@@ -94,16 +94,16 @@ def run(
 ) -> None:
     """Make counterfactuals by edits in words: what sets source and target apart, one concept at a time."""
     use_offline_cache(offline)
-    asked = from_json(groups, list[Group], "--groups")
-    if not asked:
+    requested = from_json(groups, list[Group], "--groups")
+    if not requested:
         raise InputError("--groups: the list is empty; name at least one source class with its target")
     model: ConceptEditor = build("concept_editors", editor, "--editor")
     explained: Classifier = build("classifiers", classifier, "--classifier")
     has = Counter(image.label for image in read_jsonl(images, SourceImage))
     folder = folder_of(images)
-    tasks = wanted(read_jsonl(images, SourceImage), asked, 1, seed, same_noise=True)
+    tasks = wanted(read_jsonl(images, SourceImage), requested, 1, seed, same_noise=True)
     made = edited(tasks, lambda record: load(folder, record.image), model, explained, seed)
     with atomic_records_with_images(out, archive=archive) as add:
-        for records in track(made, sum(has[group.source] for group in asked), "edits"):
+        for records in track(made, sum(has[group.source] for group in requested), "edits"):
             for record, files in records:
                 add(record, files)

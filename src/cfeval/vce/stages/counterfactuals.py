@@ -238,7 +238,7 @@ def run(
     load_torch()
     from cfeval.vce.sampler.networks import Models
 
-    how = from_json(method, Method, "--method")
+    settings = from_json(method, Method, "--method")
     explained = build("classifiers", classifier, "--classifier")
     models = Models(
         denoiser=build("denoisers", denoiser, "--denoiser"),
@@ -248,22 +248,24 @@ def run(
     )
     if models.robust and not models.robust.robust:
         raise InputError("--robust: this classifier was not trained to be robust; name one that was (`robust: true`)")
-    asked = from_json(groups, list[Group], "--groups")
-    if not asked:
+    requested = from_json(groups, list[Group], "--groups")
+    if not requested:
         raise InputError("--groups: the list is empty; name at least one source class with its target")
     has = Counter(image.label for image in read_jsonl(images, SourceImage))
-    total = repeats * sum(has[group.source] for group in asked)
+    total = repeats * sum(has[group.source] for group in requested)
     if not total and not re.fullmatch(SHARD, images.stem):  # a shard may hold no image of these classes
         raise InputError(f"--groups: no image is of a source class; {images} has {', '.join(has) or 'none'}")
-    tasks = wanted(read_jsonl(images, SourceImage), asked, repeats, seed, same_noise)
+    tasks = wanted(read_jsonl(images, SourceImage), requested, repeats, seed, same_noise)
     used = from_json(compute, Compute, "--compute")
     if precision:
         used = from_json(json.dumps(used.model_dump() | {"precision": precision}), Compute, "--precision")
-    if how.mask == "given":
-        uses(f"{how.region_folder.rstrip('/')}/")
-    mask_of = masks_in(Path(how.region_folder), models.denoiser.image_size) if how.mask == "given" else None
-    made = counterfactuals(tasks, pixels_of(images), models, how, used, mask_of)
+    if settings.mask == "given":
+        uses(f"{settings.region_folder.rstrip('/')}/")
+    mask_of = masks_in(Path(settings.region_folder), models.denoiser.image_size) if settings.mask == "given" else None
+    made = counterfactuals(tasks, pixels_of(images), models, settings, used, mask_of)
     with atomic_records_with_images(out, archive=archive) as add:
-        for one in track(made, total, "counterfactuals"):
-            sample = {f"{one.record.id}{SAMPLE}": npy(one.values)} if how.mode == "reference" and one.images else {}
-            add(one.record, {**one.images, **sample})
+        for counterfactual in track(made, total, "counterfactuals"):
+            record, images_of = counterfactual.record, counterfactual.images
+            sampled = settings.mode == "reference" and images_of
+            sample = {f"{record.id}{SAMPLE}": npy(counterfactual.values)} if sampled else {}
+            add(record, {**images_of, **sample})

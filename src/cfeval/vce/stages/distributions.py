@@ -55,20 +55,21 @@ class Distributions:
         real = self._features("sources", tuple(places), lambda: self._originals(sources))
         made = self._all(self.views.counterfactuals(some) for some in batched(ok, self.batch))
         wanted = self._features("targets", (target,), lambda: self._targets(target)) if self.targets else {}
-        found: dict[str, float | None] = {}
+        figures: dict[str, float | None] = {}
         for name in self.extractors:
             close = wanted or real
             if min(len(close[name]), len(made[name])) >= _ENOUGH:
-                found[kernel_name(name)], found[f"{kernel_name(name)}_se"] = kernel_distance(close[name], made[name])
+                kernel = kernel_name(name)
+                figures[kernel], figures[f"{kernel}_se"] = kernel_distance(close[name], made[name])
             if not self.views.reference and min(len(places), len(ok)) <= real[name].shape[1]:
                 continue
-            found[name] = _distance(real[name], made[name])
-            found[f"s{name}"] = split_frechet_distance(
+            figures[name] = _distance(real[name], made[name])
+            figures[f"s{name}"] = split_frechet_distance(
                 real[name], made[name], [places[score.source_image] for score in ok], self.splits, seed
             )
-            found[f"{name}_floor"] = frechet_floor(real[name], self.splits, seed)
-            found[f"{name}_target"] = _distance(wanted[name], made[name]) if wanted else None
-        return {name: value for name, value in found.items() if value is not None}
+            figures[f"{name}_floor"] = frechet_floor(real[name], self.splits, seed)
+            figures[f"{name}_target"] = _distance(wanted[name], made[name]) if wanted else None
+        return {name: value for name, value in figures.items() if value is not None}
 
     def of_both(self, group: Sequence[Shown], ok: Sequence[Shown], seed: int) -> dict[str, float]:
         """The Fréchet distances of both directions between two classes together, as papers on two classes report them.
@@ -77,8 +78,9 @@ class Distributions:
             group, ok, seed: as for `figures`, of both groups.
         """
         alone = Distributions(self.views, self.extractors, None, self.splits, self.batch)
-        found = alone.figures(group, ok, "", seed)
-        return {f"{name}_both": found[name] for each in self.extractors for name in (each, f"s{each}") if name in found}
+        figures = alone.figures(group, ok, "", seed)
+        names = [name for each in self.extractors for name in (each, f"s{each}") if name in figures]
+        return {f"{name}_both": figures[name] for name in names}
 
     def _originals(self, sources: Sequence[Shown]) -> Iterator[Images]:
         return (self.views.originals(some) for some in batched(sources, self.batch))
@@ -96,22 +98,22 @@ class Distributions:
 
     def _all(self, batches: Iterable[Images]) -> dict[str, Floats]:
         """The features of all images, by extractor; the images themselves are let go."""
-        found = {name: array("d") for name in self.extractors}  # grows in place, where joining rows would double them
+        features = {name: array("d") for name in self.extractors}  # grows in place; joining rows would double them
         widths = dict.fromkeys(self.extractors, 0)
         for images in batches:
             pixels = self.views.as_bytes(images)
             for name, extractor in self.extractors.items():
                 rows = embedded(extractor, pixels, name)
-                found[name].frombytes(np.ascontiguousarray(rows, dtype=np.float64).tobytes())
+                features[name].frombytes(np.ascontiguousarray(rows, dtype=np.float64).tobytes())
                 widths[name] = rows.shape[1]
-        return {name: _table(values, widths[name]) for name, values in found.items()}
+        return {name: _table(values, widths[name]) for name, values in features.items()}
 
 
 def kernel_name(name: str) -> str:
     """What the kernel distance of a Fréchet distance's features is called: `fid_64` → `kid_64`, `fd_x` → `kd_x`."""
     word, _, rest = name.partition("_")
-    known = {"fid": "kid", "fd": "kd"}
-    return f"{known[word]}_{rest}" if word in known and rest else f"kd_{name}"
+    kernel_words = {"fid": "kid", "fd": "kd"}
+    return f"{kernel_words[word]}_{rest}" if word in kernel_words and rest else f"kd_{name}"
 
 
 def _table(values: "array[float]", width: int) -> Floats:

@@ -106,10 +106,10 @@ def group_scores(
         PluginError: memory ran out.
     """
     groups = {
-        key: sorted(members, key=lambda one: (one.source_image, one.repeat))
+        key: sorted(members, key=lambda member: (member.source_image, member.repeat))
         for key, members in sorted(_members(scores).items())
     }
-    sound = {key: [one for one in members if one.status == Status.OK] for key, members in groups.items()}
+    sound = {key: [member for member in members if member.status == Status.OK] for key, members in groups.items()}
     attributes = Attributes(distributions.views, oracles or {}, distributions.batch)
     for (source, pair, target), members in groups.items():
         group = Group(source=source, target=target, pair=pair)
@@ -133,7 +133,7 @@ def group_scores(
             group=group,
             n=len(members),
             n_scored=len(ok),
-            missing=dict(Counter(str(one.status) for one in members if one.status != Status.OK)),
+            missing=dict(Counter(str(member.status) for member in members if member.status != Status.OK)),
             figures={name: round(value, DECIMALS) for name, value in figures.items()},
         )
 
@@ -166,19 +166,22 @@ def _members(scores: Iterable[VceScore]) -> dict[tuple[str, str, str], list[Memb
 
 def said_figures(ok: Sequence[Member], group: Group) -> dict[str, float]:
     """What the explained classifier and the oracles say, of counterfactuals that have a result."""
-    predicted = [one.predicted for one in ok]
+    predicted = [member.predicted for member in ok]
     targets = [group.target] * len(ok)
     figures = {
         "ta": target_accuracy(predicted, targets),
         "oa": original_accuracy(predicted, [group.source] * len(ok)),
-        "fr": flip_rate([one.before for one in ok], predicted),
+        "fr": flip_rate([member.before for member in ok], predicted),
     }
-    said = [dict(one.oracles) for one in ok]
-    oracles = {name: [of[name] for of in said] for name in said[0]}
-    for name, told in oracles.items():
+    answers = [dict(member.oracles) for member in ok]
+    oracles = {name: [answer[name] for answer in answers] for name in answers[0]}
+    for name, replies in oracles.items():
         if name in COMMITTEE:
             raise InputError(f"an oracle is called '{name}', which is the committee's name; give it another name")
-        figures |= {f"os_{name}": oracle_score(predicted, told), f"ota_{name}": oracle_target_accuracy(told, targets)}
+        figures |= {
+            f"os_{name}": oracle_score(predicted, replies),
+            f"ota_{name}": oracle_target_accuracy(replies, targets),
+        }
     for kind, wanted in (("os", predicted), ("ota", targets)):
         if oracles:
             figures[f"{kind}_mean"] = committee_mean(oracles, wanted)
@@ -186,16 +189,16 @@ def said_figures(ok: Sequence[Member], group: Group) -> dict[str, float]:
     valid = conditional_validity(predicted, oracles, targets) if oracles else None
     if valid is not None:
         figures["cv"] = valid
-    if all("p_source" in one.names for one in ok):  # else the classifier does not know the source class
-        figures["misread"] = misread([one.before for one in ok], [group.source] * len(ok))
+    if all("p_source" in member.names for member in ok):  # else the classifier does not know the source class
+        figures["misread"] = misread([member.before for member in ok], [group.source] * len(ok))
     return figures
 
 
 def mean_figures(ok: Sequence[Member]) -> dict[str, float]:
     """Means of what is measured of each counterfactual, over those that have it."""
     measured: dict[str, list[float]] = {}
-    for one in ok:
-        for name, value in zip(one.names, one.values, strict=True):
+    for member in ok:
+        for name, value in zip(member.names, member.values, strict=True):
             measured.setdefault(name, []).append(value)
     same = {
         f"fva{name.removeprefix('fs')}": verification_accuracy(values)
@@ -207,7 +210,7 @@ def mean_figures(ok: Sequence[Member]) -> dict[str, float]:
 
 def batch_figures(ok: Sequence[Member]) -> dict[str, float]:
     """The distances of the reference code: one norm over all counterfactuals together."""
-    return {f"{name}_batch": batch_lp_distance([one.value(name) for one in ok], p) for name, p in NORMS.items()}
+    return {f"{name}_batch": batch_lp_distance([member.value(name) for member in ok], p) for name, p in NORMS.items()}
 
 
 def diversity_figures(
@@ -215,12 +218,12 @@ def diversity_figures(
 ) -> dict[str, float]:
     """How different counterfactuals of one image are; left out where no image has two."""
     repeats: dict[str, list[Member]] = {}
-    for one in ok:
-        repeats.setdefault(one.source_image, []).append(one)
+    for member in ok:
+        repeats.setdefault(member.source_image, []).append(member)
     several = [same for same in repeats.values() if len(same) > 1]
     if not several or not distances:
         return {}
-    found: dict[str, list[list[float]]] = {name: [] for name in distances}
+    distances_by_name: dict[str, list[list[float]]] = {name: [] for name in distances}
     for same in several:
         images = distributions.views.counterfactuals(same)
         for name, measure in distances.items():
@@ -228,8 +231,8 @@ def diversity_figures(
             for pairs in batched(repeat_pairs(len(same)), distributions.batch):
                 first, second = (list(side) for side in zip(*pairs, strict=True))
                 apart += perceptual(measure, images[first], images[second], name).tolist()
-            found[name].append(apart)
-    return {f"diversity_{name}": diversity(per_image) for name, per_image in found.items()}
+            distances_by_name[name].append(apart)
+    return {f"diversity_{name}": diversity(per_image) for name, per_image in distances_by_name.items()}
 
 
 def run(
@@ -257,7 +260,7 @@ def run(
 
     def targets(label: str) -> Iterable[Image]:
         assert real is not None
-        return (found.image for found in real.images([label], count, size, derive_seed(seed, "targets")))
+        return (labelled.image for labelled in real.images([label], count, size, derive_seed(seed, "targets")))
 
     distributions = Distributions(
         views_of(whole_or_shards_of_all(images, cut), whole_or_shards_of_all(counterfactuals, cut), reference),

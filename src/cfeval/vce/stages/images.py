@@ -26,12 +26,15 @@ def images(image_set: ImageSet, labels: Sequence[str], count: int, size: int, se
         seed: of the study.
     """
     numbers = dict.fromkeys(labels, 0)
-    for found in image_set.images(labels, count, size, seed):
+    for labelled in image_set.images(labels, count, size, seed):
         record = SourceImage(
-            id=found.id, label=found.label, number=numbers[found.label], image=found.image.ref(f"{found.id}.png")
+            id=labelled.id,
+            label=labelled.label,
+            number=numbers[labelled.label],
+            image=labelled.image.ref(f"{labelled.id}.png"),
         )
-        numbers[found.label] += 1
-        yield record, found.image
+        numbers[labelled.label] += 1
+        yield record, labelled.image
 
 
 def run(
@@ -46,7 +49,7 @@ def run(
 ) -> None:
     """File the images that counterfactuals are to be made of: some of every source class."""
     source = build("image_sets", image_set, "--image-set")
-    found = images(source, label, count, size, seed)
-    items = ((record.id, record, {record.image.path: image}) for record, image in found)
+    records = images(source, label, count, size, seed)
+    items = ((record.id, record, {record.image.path: image}) for record, image in records)
     file_with_images(out, items, shards, archive, lambda: left_out_by(source))
     name_left_out(left_out_by(source))

@@ -13,7 +13,7 @@ from cfeval.core.shards import whole_or_shards_of_all
 from cfeval.core.streams import batched
 from cfeval.vce.files import AllImages, Named, build_all
 from cfeval.vce.interfaces import Classifier
-from cfeval.vce.predictions import from_bytes, pixels_of, probabilities, said
+from cfeval.vce.predictions import from_bytes, likeliest, pixels_of, probabilities
 from cfeval.vce.records import ExplainedNetwork, SourceImage
 
 Labelled = tuple[str, Image]
@@ -34,18 +34,18 @@ def networks(
         PluginError: logits that are not finite.
     """
     for name, classifier in classifiers.items():
-        known = [(label, image) for label, image in images if label in classifier.classes]
+        of_known_classes = [(label, image) for label, image in images if label in classifier.classes]
         right = 0
-        for some in batched(known, batch):
+        for some in batched(of_known_classes, batch):
             pixels = np.stack([pixels_of(image) for _, image in some])
-            seen = said(classifier, probabilities(classifier, from_bytes(pixels), True, f"classifier '{name}'"))
+            seen = likeliest(classifier, probabilities(classifier, from_bytes(pixels), True, f"classifier '{name}'"))
             right += sum(label == sees for (label, _), sees in zip(some, seen, strict=True))
         yield ExplainedNetwork(
             name=name,
             parameters=parameters_of(classifier),
             robust=classifier.robust,
             timed=classifier.timed,
-            n=len(known),
+            n=len(of_known_classes),
             n_right=right,
         )
 

@@ -35,10 +35,10 @@ from cfeval.vce.predictions import (
     Views,
     check_knows,
     embedded,
+    likeliest,
     nearest_bytes,
     perceptual,
     probabilities,
-    said,
 )
 from cfeval.vce.records import VceCounterfactual, VceScore
 
@@ -87,9 +87,9 @@ def scores(
     for some, extremes in _parts(groups, views, batch):
         ok = [record for record in some if record.status == Status.OK]
         with memory_errors(f"scoring {len(ok)} counterfactuals at once", "set a smaller batch"):
-            found = iter(list(_scored(ok, views, measures, extremes, before)) if ok else ())
+            scored = iter(list(_scored(ok, views, measures, extremes, before)) if ok else ())
         for record in some:
-            yield next(found) if record.status == Status.OK else _carried(record)
+            yield next(scored) if record.status == Status.OK else _carried(record)
 
 
 def _parts(
@@ -125,16 +125,16 @@ def _scored(
             check_knows(oracle, record.target, f"oracle '{name}'")
     originals, made = views.pairs(records)
     prepared = not views.reference
-    found = probabilities(measures.classifier, made, prepared, _EXPLAINED)
+    shares = probabilities(measures.classifier, made, prepared, _EXPLAINED)
     _ask_before(records, originals, measures.classifier, prepared, before)
     columns: dict[str, Sequence[Any]] = {
         "before": [before[record.source_image] for record in records],
-        "predicted": said(measures.classifier, found),
-        "p_target": _of_class(measures.classifier, found, [record.target for record in records]),
-        "p_source": _of_class(measures.classifier, found, [record.source for record in records]),
+        "predicted": likeliest(measures.classifier, shares),
+        "p_target": _of_class(measures.classifier, shares, [record.target for record in records]),
+        "p_source": _of_class(measures.classifier, shares, [record.source for record in records]),
         "oracles": _rows(
             {
-                name: said(oracle, probabilities(oracle, made, prepared, f"oracle '{name}'"))
+                name: likeliest(oracle, probabilities(oracle, made, prepared, f"oracle '{name}'"))
                 for name, oracle in measures.oracles.items()
             },
             len(records),
@@ -156,7 +156,7 @@ def _ask_before(
     """Note what the classifier says of the originals that it was not asked about yet."""
     places = {record.source_image: place for place, record in enumerate(records) if record.source_image not in before}
     if places:
-        names = said(classifier, probabilities(classifier, originals[list(places.values())], prepared, _EXPLAINED))
+        names = likeliest(classifier, probabilities(classifier, originals[list(places.values())], prepared, _EXPLAINED))
         before.update(zip(places, names, strict=True))
 
 
@@ -164,14 +164,16 @@ def _distances(
     originals: Images, made: Images, measures: Measures, extremes: Extremes | None
 ) -> dict[str, Sequence[float]]:
     """The distances of each pair by name; for perceptual ones images are first stretched to the group's extremes."""
-    found: dict[str, Sequence[float]] = {name: _rounded(lp_distance(originals, made, p)) for name, p in NORMS.items()}
+    distances: dict[str, Sequence[float]] = {
+        name: _rounded(lp_distance(originals, made, p)) for name, p in NORMS.items()
+    }
     if extremes:
         originals, made = (
             stretched(images, *limits) for images, limits in zip((originals, made), extremes, strict=True)
         )
     for name, measure in measures.distances.items():
-        found[name] = _rounded(perceptual(measure, originals, made, name))
-    return found
+        distances[name] = _rounded(perceptual(measure, originals, made, name))
+    return distances
 
 
 def _others(
@@ -184,10 +186,12 @@ def _others(
         for name, extractor in measures.embeddings.items()
     }
     rows: list[dict[str, float]] = _rows(similar, len(records))
-    known = [place for place, record in enumerate(records) if record.source in measures.classifier.classes]
-    if measures.cout_steps and known:
-        found = _cout([records[place] for place in known], originals[known], made[known], measures, not views.reference)
-        for place, value in zip(known, found, strict=True):
+    places = [place for place, record in enumerate(records) if record.source in measures.classifier.classes]
+    if measures.cout_steps and places:
+        transitions = _cout(
+            [records[place] for place in places], originals[places], made[places], measures, not views.reference
+        )
+        for place, value in zip(places, transitions, strict=True):
             rows[place]["cout"] = value
     for row, record in zip(rows, records, strict=True):
         row["attempts"] = float(record.attempts)
@@ -203,18 +207,18 @@ def _cout(
     )
 
     def of_both(images: "npt.NDArray[np.floating[Any]]") -> Floats:
-        found = probabilities(classifier, np.ascontiguousarray(images, dtype=np.float32), prepared, _EXPLAINED)
-        return np.take_along_axis(found, places, axis=1)
+        shares = probabilities(classifier, np.ascontiguousarray(images, dtype=np.float32), prepared, _EXPLAINED)
+        return np.take_along_axis(shares, places, axis=1)
 
     return _rounded(cout(originals, made, of_both, measures.cout_steps))
 
 
-def _of_class(classifier: Classifier, found: Probabilities, names: Sequence[str]) -> list[float | None]:
+def _of_class(classifier: Classifier, shares: Probabilities, names: Sequence[str]) -> list[float | None]:
     """The probability of a class of each image; None where the classifier does not know it."""
     places = {name: place for place, name in enumerate(classifier.classes)}
     return [
         round(float(row[places[name]]), DECIMALS) if name in places else None
-        for row, name in zip(found, names, strict=True)
+        for row, name in zip(shares, names, strict=True)
     ]
 
 
@@ -256,8 +260,8 @@ def run(
         cout_steps,
     )
     views = views_of([images], [counterfactuals], reference)
-    found = scores(_groups(counterfactuals, reference), views, measures, batch)
-    write_jsonl(out, track(found, count_records(counterfactuals), "scores"))
+    scored = scores(_groups(counterfactuals, reference), views, measures, batch)
+    write_jsonl(out, track(scored, count_records(counterfactuals), "scores"))
 
 
 def _groups(counterfactuals: Path, reference: bool) -> Iterator[Iterable[VceCounterfactual]]:

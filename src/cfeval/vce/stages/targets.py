@@ -31,8 +31,8 @@ class Near:
 
 def synsets_of(classes: Sequence[str], wordnet: WordNet) -> dict[str, str]:
     """The synset of every class whose name is a noun that WordNet has, in its commonest sense."""
-    found = ((name, wordnet.synset(name)) for name in classes)
-    return {name: synset for name, synset in found if synset}
+    pairs = ((name, wordnet.synset(name)) for name in classes)
+    return {name: synset for name, synset in pairs if synset}
 
 
 def nearest_classes(source: str, synsets: Mapping[str, str], wordnet: WordNet, count: int) -> list[Near]:
@@ -50,8 +50,8 @@ def nearest_classes(source: str, synsets: Mapping[str, str], wordnet: WordNet, c
     if source not in synsets:
         raise InputError(f"class '{source}': WordNet has no such noun; choose its targets by hand")
     own = synsets[source]
-    found = [Near(name, path_similarity(own, synsets[name], wordnet)) for name in synsets if name != source]
-    return sorted(found, key=lambda near: -near.similarity)[:count]
+    others = [Near(name, path_similarity(own, synsets[name], wordnet)) for name in synsets if name != source]
+    return sorted(others, key=lambda near: -near.similarity)[:count]
 
 
 def path_similarity(first: str, second: str, wordnet: WordNet) -> float:
@@ -69,7 +69,7 @@ def _above(synset: str, wordnet: WordNet) -> dict[str, int]:
     steps, layer, height = {synset: 0}, [synset], 0
     while layer:
         height += 1
-        layer = [up for one in layer for up in wordnet.hypernyms.get(one, ()) if up not in steps]
+        layer = [up for lower in layer for up in wordnet.hypernyms.get(lower, ()) if up not in steps]
         steps |= dict.fromkeys(layer, height)
     return steps
 
@@ -96,17 +96,17 @@ def run(
     nouns = load_wordnet(folder)
     own = classes == imagenet()
     synsets = dict(zip(classes, imagenet_synsets(), strict=True)) if own else synsets_of(classes, nouns)
-    found = {name: nearest_classes(name, synsets, nouns, count) for name in dict.fromkeys(source)}
-    typer.echo(as_yaml(found), nl=False)
+    near = {name: nearest_classes(name, synsets, nouns, count) for name in dict.fromkeys(source)}
+    typer.echo(as_yaml(near), nl=False)
 
 
-def as_yaml(found: Mapping[str, Sequence[Near]]) -> str:
+def as_yaml(targets: Mapping[str, Sequence[Near]]) -> str:
     """The section `groups`, with the similarities as comments."""
     lines = ["groups:"]
-    for source, near in found.items():
+    for source, near in targets.items():
         if not near:
             raise InputError(f"class '{source}': no other class of the classifier is a noun that WordNet has")
-        row = {"source": source, "ideal": near[0].name, "others": [one.name for one in near[1:]]}
+        row = {"source": source, "ideal": near[0].name, "others": [target.name for target in near[1:]]}
         text = dump_yaml(row, default_flow_style=True, width=10_000).strip()
-        lines.append(f"  - {text}  # {', '.join(f'{one.similarity:.3f}' for one in near)}")
+        lines.append(f"  - {text}  # {', '.join(f'{target.similarity:.3f}' for target in near)}")
     return "\n".join(lines) + "\n"

@@ -11,7 +11,7 @@ from cfeval.vce.files import ClassifierSpec
 from cfeval.vce.interfaces import Classifier, ImageSet
 from cfeval.vce.models.learned_tokens import Training, learn_tokens, write_tokens
 from cfeval.vce.models.spelling import spec_of
-from cfeval.vce.predictions import from_bytes, pixels_of, probabilities, said
+from cfeval.vce.predictions import from_bytes, likeliest, pixels_of, probabilities
 
 
 def run(
@@ -48,7 +48,8 @@ def run(
         raise InputError(f"--label: the image set has no class '{unknown}'; {nearest(unknown, images.classes)}")
     chosen = list(images.images(labels, count, model.image_size, seed))
     tensors = [torch.from_numpy(from_bytes(pixels_of(labelled.image))) for labelled in chosen]
-    seen = [name for image in tensors for name in said(explained, probabilities(explained, image[None].numpy(), True))]
+    shares = (probabilities(explained, image[None].numpy(), True) for image in tensors)
+    seen = [name for share in shares for name in likeliest(explained, share)]
     if len(set(seen)) < 2:
         raise InputError(f"--classifier: it sees '{seen[0]}' in every image; give images of two classes at least")
 

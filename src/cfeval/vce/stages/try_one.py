@@ -18,7 +18,7 @@ from cfeval.vce.masks import Mask, as_mask, check_fits
 from cfeval.vce.metrics.proximity import is_destroyed, lp_distance
 from cfeval.vce.models.spelling import FORMS, beside, short_name, spec_of, with_architecture
 from cfeval.vce.plugins.image_folders import opened
-from cfeval.vce.predictions import Images, check_knows, from_bytes, pixels_of, probabilities, said
+from cfeval.vce.predictions import Images, check_knows, from_bytes, likeliest, pixels_of, probabilities
 from cfeval.vce.stages.class_match import suggested, the_class, wordnet_if_there
 from cfeval.vce.stages.counterfactuals import to_images, to_pixels, to_regions
 
@@ -75,16 +75,16 @@ def run(
     from cfeval.vce.sampler.networks import Models
 
     nouns = wordnet_if_there()
-    asked = _asked(classifier, architecture, classes)
-    known = _known(asked) if target else None
-    wanted = the_class(target, known, nouns, "--target") if known else ""
-    explained: Classifier = build("classifiers", asked, "--classifier")
+    spec = _spec_of_explained(classifier, architecture, classes)
+    class_names = _class_names(spec) if target else None
+    wanted = the_class(target, class_names, nouns, "--target") if class_names else ""
+    explained: Classifier = build("classifiers", spec, "--classifier")
     if target:
         wanted = the_class(wanted or target, explained.classes, nouns, "--target")
     oracles = {short_name(name): _built("classifiers", name, "--oracle") for name in oracle or ()}
-    for name, one in oracles.items():
+    for name, network in oracles.items():
         if wanted:
-            check_knows(one, wanted, f"oracle '{name}'")
+            check_knows(network, wanted, f"oracle '{name}'")
     models = Models(
         _built("denoisers", denoiser, "--denoiser"),
         explained,
@@ -94,7 +94,7 @@ def run(
         raise InputError("--robust: this classifier was not trained to be robust; name one that was (`robust: true`)")
     image = center_crop(opened(photo, gray=True), models.denoiser.image_size, 1.0, photo, enlarge=True)
     before = probabilities(explained, from_bytes(pixels_of(image))[None], prepared=True)
-    source = said(explained, before)[0]
+    source = likeliest(explained, before)[0]
     for note in getattr(explained, "notes", ()):
         typer.echo(f"note: {note}", err=True)
     typer.echo(f"{photo}: the classifier sees {source} (P {_share(before.max())})")
@@ -105,17 +105,17 @@ def run(
         raise InputError(f"--target: the classifier sees '{wanted}' in the image already; name another class")
     if denoiser == "spectral":
         typer.echo(NULL_MODEL, err=True)
-    how = _method(method, models.robust is not None, mask)
+    settings = _method(method, models.robust is not None, mask)
     region = _region(mask, photo, models.denoiser.image_size) if mask else None
     start = time.perf_counter()
-    made, attempts = _made(image, (source, wanted), models, how, seed, region)
+    made, attempts = _made(image, (source, wanted), models, settings, seed, region)
     figures = _figures(image, made, (source, wanted), explained, oracles)
     figures |= {"attempts": attempts, "seconds": round(time.perf_counter() - start, 1)}
     _write(out, image, made, figures)
-    typer.echo(_told(figures, out))
+    typer.echo(_summary(figures, out))
 
 
-def _known(spec: str) -> tuple[str, ...] | None:
+def _class_names(spec: str) -> tuple[str, ...] | None:
     """The classifier's classes where they can be told before anything is loaded or fetched."""
     return registry.class_names("classifiers", from_json(spec, dict[str, Any], "--classifier"))
 
@@ -124,7 +124,7 @@ def _built(family: str, text: str, option: str) -> Any:
     return build(family, json.dumps(_placed(spec_of(text, option, family))), option)
 
 
-def _asked(classifier: str, architecture: str, classes: Path | None) -> str:
+def _spec_of_explained(classifier: str, architecture: str, classes: Path | None) -> str:
     """The classifier to be explained, as JSON, with what other options say of it."""
     spec = with_architecture(_placed(spec_of(classifier, "--classifier")), architecture, "--classifier")
     return json.dumps(spec | ({"classes": str(classes)} if classes else {}))
@@ -140,32 +140,32 @@ def _method(text: str, cone: bool, mask: Path | None) -> "Method":
     from cfeval.vce.method import Method
 
     standard = METHOD if cone else METHOD | {"projection": "none"}
-    told = from_json(text, dict[str, Any], "--method") if text else standard
+    options = from_json(text, dict[str, Any], "--method") if text else standard
     if mask:
-        told = {**told, "mask": "given", "region_folder": str(mask.parent)}
-    elif told.get("mask") == "given":
+        options = {**options, "mask": "given", "region_folder": str(mask.parent)}
+    elif options.get("mask") == "given":
         raise InputError("--method: mask 'given' needs an image that says where; name it by --mask")
-    return from_json(json.dumps(told), Method, "--method")
+    return from_json(json.dumps(options), Method, "--method")
 
 
 def _region(mask: Path, photo: Path, size: int) -> Mask:
     """The middle of the mask, cut out as that of the photo is."""
-    found = opened(mask, gray=True)
-    check_fits(found, opened(photo, gray=True), "--mask")
-    return as_mask(center_crop(found, size, 1.0, mask, enlarge=True), mask)
+    drawn = opened(mask, gray=True)
+    check_fits(drawn, opened(photo, gray=True), "--mask")
+    return as_mask(center_crop(drawn, size, 1.0, mask, enlarge=True), mask)
 
 
-def _choices(source: str, classes: Sequence[str], found: Sequence[float], nouns: Any) -> str:
+def _choices(source: str, classes: Sequence[str], shares: Sequence[float], nouns: Any) -> str:
     """Classes to choose from: the nearest in WordNet, and those that the classifier thinks of next."""
-    likely = sorted(range(len(classes)), key=lambda place: -found[place])
+    likely = sorted(range(len(classes)), key=lambda place: -shares[place])
     next_best = [classes[place] for place in likely if classes[place] != source][:_SUGGESTED]
-    near = [one.name for one in suggested(source, classes, nouns, _SUGGESTED)]
+    near = [near_class.name for near_class in suggested(source, classes, nouns, _SUGGESTED)]
     lines = [f"nearest classes in WordNet: {', '.join(near)}"] if near else []
     return "\n".join([*lines, f"what it sees next: {', '.join(next_best)}", "choose one: --target CLASS"])
 
 
 def _made(
-    image: Image, classes: tuple[str, str], models: "Models", how: "Method", seed: int, region: Mask | None
+    image: Image, classes: tuple[str, str], models: "Models", settings: "Method", seed: int, region: Mask | None
 ) -> tuple[Image, int]:
     """The counterfactual, and how many weights were tried."""
     from cfeval.vce.sampler.batch import Classes
@@ -175,10 +175,10 @@ def _made(
     source, target = (models.classifier.classes.index(name) for name in classes)
     images = to_images([image.pixels]).to(models.denoiser.dtype)
     regions = None if region is None else to_regions([region])
-    found = counterfactuals(images, [seed], how, models, Classes([target], [source]), regions=regions)
-    if not bool(found.finite[0]):
+    result = counterfactuals(images, [seed], settings, models, Classes([target], [source]), regions=regions)
+    if not bool(result.finite[0]):
         raise InputError("it diverged: values that are not finite; lower the scales of --method")
-    return Image.from_pixels(to_pixels(found.images[0])), int(found.attempts[0]) + 1
+    return Image.from_pixels(to_pixels(result.images[0])), int(result.attempts[0]) + 1
 
 
 def _figures(
@@ -188,14 +188,14 @@ def _figures(
     explained: Classifier,
     oracles: Mapping[str, Classifier],
 ) -> dict[str, Any]:
-    before, after = (from_bytes(pixels_of(one))[None] for one in (image, made))
+    before, after = (from_bytes(pixels_of(picture))[None] for picture in (image, made))
     source, target = classes
-    found = probabilities(explained, after, prepared=True)
-    seen = {name: said(one, probabilities(one, after, prepared=True))[0] for name, one in oracles.items()}
+    shares = probabilities(explained, after, prepared=True)
+    seen = {name: likeliest(oracle, probabilities(oracle, after, prepared=True))[0] for name, oracle in oracles.items()}
     return {
-        **{"source": source, "target": target, "classifier_sees": said(explained, found)[0]},
+        **{"source": source, "target": target, "classifier_sees": likeliest(explained, shares)[0]},
         "p_target_before": round(_p(explained, before, target), 6),
-        "p_target": round(float(found[0, explained.classes.index(target)]), 6),
+        "p_target": round(float(shares[0, explained.classes.index(target)]), 6),
         "oracles_see": seen,
         "destroyed": bool(is_destroyed(before, after)[0]),
         **{f"d{p}": round(float(lp_distance(before, after, p)[0]), 3) for p in (1, 2)},
@@ -222,8 +222,8 @@ def _write(out: Path, image: Image, made: Image, figures: Mapping[str, Any]) -> 
     title = f"{figures['source']} → {figures['target']}"
     sheet = contact_sheet(ContactSheet(title, "one image, start to end", ("counterfactual",), (strip,)))
     out.mkdir(parents=True, exist_ok=True)
-    for name, one in (("counterfactual.png", made), ("sheet.png", sheet)):
-        PIL.Image.fromarray(one.pixels).save(out / name)
+    for name, picture in (("counterfactual.png", made), ("sheet.png", sheet)):
+        PIL.Image.fromarray(picture.pixels).save(out / name)
     (out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
@@ -241,7 +241,7 @@ def _mood(figures: Mapping[str, Any]) -> Mood:
     return "right" if 2 * seen.count(target) > len(seen) and figures["p_target"] >= SURE else "none"
 
 
-def _told(figures: Mapping[str, Any], out: Path) -> str:
+def _summary(figures: Mapping[str, Any], out: Path) -> str:
     """What came out, for people: validity first, then agreement, then how far."""
     reached = "it sees"
     if figures["classifier_sees"] != figures["target"]:
@@ -257,8 +257,8 @@ def _told(figures: Mapping[str, Any], out: Path) -> str:
     ]
     agree = [name for name, seen in figures["oracles_see"].items() if seen == figures["target"]]
     if figures["oracles_see"]:
-        told = ", ".join(f"{name} sees {seen}" for name, seen in figures["oracles_see"].items())
-        lines.append(f"{len(agree)} of {len(figures['oracles_see'])} oracles see the target: {told}")
+        answers = ", ".join(f"{name} sees {seen}" for name, seen in figures["oracles_see"].items())
+        lines.append(f"{len(agree)} of {len(figures['oracles_see'])} oracles see the target: {answers}")
     else:
         lines.append("no oracle was asked (--oracle), so nothing says whether this is an adversarial example")
     if figures["destroyed"]:
