@@ -169,7 +169,7 @@ def test_every_option_of_a_plugin_is_in_the_reference_and_says_what_it_means(sit
     assert set(registry.names(family)) <= set(plugins)
     for name in set(registry.names(family)) - {"mock"}:
         meanings = dict(re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", plugins[name], re.MULTILINE))
-        assert set(meanings) == set(offered(family, name).Plugin.model_fields)
+        assert set(meanings) == set(offered(family, name).model_fields)
         assert all(meanings.values()), name
 
 

@@ -217,11 +217,18 @@ def draw_bias(rows: Sequence[BiasRow]) -> Figure:
     left.plot([], [], "o", color=_FEMALE, markersize=6.5, label="images of women")
     left.plot([], [], "o", color=_MALE, markersize=6.5, label="images of men")
     figure.legend(loc="outside upper center", ncols=2, handletextpad=0.5, columnspacing=1.6)
-    female, male = min((row.images_female, row.images_male) for row in shown)
-    said = [f"images of women {female}, of men {male}; {intervals_line(shown)}"]
-    said += [TEST_WORLD] if any(row.test_world for row in shown) else []
-    figure.supxlabel("\n".join(said), fontsize=8.5)
+    female, male = (
+        _range(counts) for counts in zip(*((row.images_female, row.images_male) for row in shown), strict=True)
+    )
+    notes = [f"images of women {female}, of men {male}; {intervals_line(shown)}"]
+    notes += [TEST_WORLD] if any(row.test_world for row in shown) else []
+    figure.supxlabel("\n".join(notes), fontsize=8.5)
     return figure
+
+
+def _range(counts: Sequence[int]) -> str:
+    """Solvers differ in how many of their replies are read."""
+    return f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else str(counts[0])
 
 
 def _bias_frame(axes: Axes, rows: Sequence[BiasRow], title: str) -> None:

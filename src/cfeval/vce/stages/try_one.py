@@ -188,7 +188,7 @@ def _figures(
     explained: Classifier,
     oracles: Mapping[str, Classifier],
 ) -> dict[str, Any]:
-    before, after = (from_bytes(pixels_of(picture))[None] for picture in (image, made))
+    before, after = (from_bytes(pixels_of(shown))[None] for shown in (image, made))
     source, target = classes
     shares = probabilities(explained, after, prepared=True)
     seen = {name: likeliest(oracle, probabilities(oracle, after, prepared=True))[0] for name, oracle in oracles.items()}
@@ -222,8 +222,8 @@ def _write(out: Path, image: Image, made: Image, figures: Mapping[str, Any]) -> 
     title = f"{figures['source']} → {figures['target']}"
     sheet = contact_sheet(ContactSheet(title, "one image, start to end", ("counterfactual",), (strip,)))
     out.mkdir(parents=True, exist_ok=True)
-    for name, picture in (("counterfactual.png", made), ("sheet.png", sheet)):
-        PIL.Image.fromarray(picture.pixels).save(out / name)
+    for name, file_image in (("counterfactual.png", made), ("sheet.png", sheet)):
+        PIL.Image.fromarray(file_image.pixels).save(out / name)
     (out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
