@@ -218,7 +218,7 @@ def draw_bias(rows: Sequence[BiasRow]) -> Figure:
     left.plot([], [], "o", color=_MALE, markersize=6.5, label="images of men")
     figure.legend(loc="outside upper center", ncols=2, handletextpad=0.5, columnspacing=1.6)
     female, male = (
-        _range(counts) for counts in zip(*((row.images_female, row.images_male) for row in shown), strict=True)
+        _extent(counts) for counts in zip(*((row.images_female, row.images_male) for row in shown), strict=True)
     )
     notes = [f"images of women {female}, of men {male}; {intervals_line(shown)}"]
     notes += [TEST_WORLD] if any(row.test_world for row in shown) else []
@@ -226,7 +226,7 @@ def draw_bias(rows: Sequence[BiasRow]) -> Figure:
     return figure
 
 
-def _range(counts: Sequence[int]) -> str:
+def _extent(counts: Sequence[int]) -> str:
     """Solvers differ in how many of their replies are read."""
     return f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else str(counts[0])
 
