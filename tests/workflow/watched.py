@@ -107,7 +107,7 @@ JUDGED = {"verdicts": 2, "scores": 1}
 AFTER = {"tables": 1, "figures": 1, "report": 1}
 """What is made from all scores."""
 EVERYTHING = {
-    "items": 1,
+    "items": 2,
     "baselines": 4,
     "instructions": 4,
     "counterfactuals": 4,

@@ -356,7 +356,7 @@ class FiledSamples(plugin.Plugin):
         return (self.path, images, *((self.ids,) if self.ids else ()))
 
     def read_by_item(self) -> tuple[str, ...]:
-        """The folder of images, which the records name by hash."""
+        """The folder of images; an archive is read as a whole."""
         return tuple(path for path in self.dependencies() if path.endswith("/"))
 
     def diagnose(self) -> Iterator[Diagnostic]:
@@ -381,7 +381,8 @@ class Filed:
         part = part or Part()
         with closing(self._each()) as each:
             taken = (sample for sample in islice(each, items) if part.takes(sample.id))
-            yield from as_frozen((self._opened(sample) for sample in taken), str(self.ids) if self.ids else None)
+            opened = (self._opened(sample, part) for sample in taken)
+            yield from as_frozen(opened, str(self.ids) if self.ids else None)
 
     def _each(self) -> Generator[Sample, None, None]:
         yield from self.available()
@@ -394,10 +395,13 @@ class Filed:
         available = {sample.id: sample for sample in samples}
         return [available[item] for item in listed(self.ids, available, self.path)]
 
-    def _opened(self, sample: Sample) -> RawSample:
+    def _opened(self, sample: Sample, part: Part) -> RawSample:
+        folder = folder_of(self.path)
+        if not in_archive(folder):
+            part.reads(folder / sample.image.path)
         return RawSample(
             id=sample.id,
-            image=load(folder_of(self.path), sample.image),
+            image=load(folder, sample.image),
             question=sample.question,
             reference=sample.reference,
             answers=sample.answers,

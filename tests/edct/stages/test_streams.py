@@ -170,7 +170,7 @@ def test_a_pipe_is_refused_for_it_is_read_once(done: Stages) -> None:
 
 
 MANY = 1_200
-"""Shards, some with numbers of more digits than others."""
+"""Shards, whose numbers have four digits, the first ones too."""
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_samples_are_cut_into_more_than_a_thousand_shards(tmp_path: Path, cfeval
     out = tmp_path / "cut.jsonl"
     assert _generate(cfeval, source, out, MANY)[0] == 0
     files = whole_or_shards(tmp_path / "cut.jsonl")
-    assert [file.name for file in files] == [f"{n:03d}.jsonl" for n in range(MANY)]
+    assert [file.name for file in files] == [f"{n:04d}.jsonl" for n in range(MANY)]
     assert sum(file.read_text().count("\n") for file in files) == 50
     assert all(file.with_suffix("").is_dir() for file in files)
     assert {path.name for path in tmp_path.iterdir()} == {"study", "cut", "cut.jsonl.made.json"}

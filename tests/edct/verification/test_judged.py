@@ -104,8 +104,8 @@ JUDGED = {
         lambda r: r.alter("scores", "a", evidence="background"),
         "evidence is 'background', not 'object'",
     ),
-    "the image": (lambda r: r.alter("scores", "a", cluster="0" * 16), "its cluster is not the image's"),
-    "no image": (lambda r: r.alter("scores", "a", cluster=""), "its cluster is not the image's"),
+    "the image": (lambda r: r.alter("scores", "a", cluster="0" * 16), "cluster is '0000000000000000', not '"),
+    "no image": (lambda r: r.alter("scores", "a", cluster=""), "cluster is empty, not '"),
     "the condition": (lambda r: r.alter("scores", "a", judge="another"), "its names are those of another condition"),
     "scores of another protocol": (
         lambda r: r.alter("verdicts", "a", scores={"ac": 1}),
