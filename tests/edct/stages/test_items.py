@@ -12,7 +12,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.shards import left_out_of, shard_files, shard_of
 from cfeval.datasets.sample import Sample
 from tests.conftest import Run
-from tests.data_files import SETS
+from tests.data_files import SETS, spatial_rows
 from tests.troubles import TROUBLES, make, photograph
 
 SHARDS = 3
@@ -54,6 +54,27 @@ def test_shards_filed_one_by_one_hold_what_one_step_files(name: str, file: File,
         assert all(shard_of(sample.id, SHARDS) == number for sample in read_jsonl(path, Sample))
     order = [sample.id for sample in read_jsonl(whole[0], Sample)]
     assert all([one.id for one in read_jsonl(path, Sample)] == [i for i in order if i in ids(path)] for path in cut)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_shards_together_name_every_image_that_one_step_names(name: str, file: File, tmp_path: Path) -> None:
+    """An image that no record named could be changed without a result being outdated."""
+    spec = {"plugin": name, **SETS[name](tmp_path)}
+    if name == "threedsrbench":  # its table holds the images too; take them from a folder
+        spec["images"] = str(tmp_path / "coco")
+        (tmp_path / "coco").mkdir()
+        for number, row in enumerate(spatial_rows()):
+            (tmp_path / "coco" / row["image_url"].rpartition("/")[2]).write_bytes(photograph(number // 4, "PNG"))
+    whole = named_images(file(spec, items=1000))
+    assert whole
+    assert named_images(file(spec, items=1000, shards=SHARDS)) == whole
+
+
+def named_images(files: list[Path]) -> set[Path]:
+    """The images that the records of these files name, each by itself or by its folder."""
+    inputs = [Path(name) for path in files for name in record.read(f"{path}{record.ENDING}")[0]["inputs"]]
+    each = [file for path in inputs for file in (path.rglob("*") if path.is_dir() else [path])]
+    return {file.resolve() for file in each if file.suffix in {".jpg", ".png"}}
 
 
 def ids(path: Path) -> set[str]:
