@@ -17,7 +17,7 @@ APART := $(addprefix --ignore=tests/,workflow remade browser serve slurm storage
 .PHONY: help dist setup slurm demo calibration pairs vce cvqa real recording studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-first-hour test-formats test-optional test-inspect test-vllm peers bench mutate docs lint lock clean
 
 help: ## This list.
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
+	@sed -n 's/^# -- /\n/p; s/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
 
 setup: .venv/ready ## Virtual environment with all locked packages and cfeval itself, in .venv.
 
@@ -39,6 +39,8 @@ setup: .venv/ready ## Virtual environment with all locked packages and cfeval it
 # Not for all: with it every start of Snakemake takes half as long again. `make setup` removes it when the lock changes.
 slurm: setup ## Snakemake's plugin for Slurm, on top of that: for profiles/slurm.
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes --requirements profiles/slurm/requirements.lock
+
+# -- Studies
 
 demo: .venv/demo ## The main study on the test bed: Tables 1 and 2, the 2026 protocol, controls, calibration, report.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet edct && \
@@ -75,15 +77,13 @@ real: setup .real/ready ## All three evaluations on real photographs with real m
 	snakemake --cores $(CORES) --configfile workflow/params/real-vce.yaml -- vce
 	@echo "Open results/real-edct/edct/report/index.html; likewise real-cvqa, real-vce. They are no results about a model."
 
-recording: export PATH := $(abspath $(BIN)):$(PATH)
-recording: setup .real/ready ## Record anew what tests/recorded replays: a study with llama.cpp and SmolLM2 (minutes).
-	$(SERVED)-edct.yaml -- python -m tests.recorded.study
-
 .real/ready: bench/real/packages.txt | .venv/ready
 	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .real/packages --requirement $<
 	touch $@
 
 studies: demo calibration vce cvqa ## All studies, made and verified, as before a release.
+
+# -- Tests
 
 test: setup ## Fast tests.
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not slow" tests $(APART)
@@ -160,6 +160,12 @@ test-first-hour: setup .first-hour/ready ## A stranger with the wheel, an empty 
 .first-hour/ready: tests/first_hour/packages.txt | .venv/ready
 	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .first-hour --requirement $<
 	touch $@
+
+# -- Upkeep
+
+recording: export PATH := $(abspath $(BIN)):$(PATH)
+recording: setup .real/ready ## Record anew what tests/recorded replays: a study with llama.cpp and SmolLM2 (minutes).
+	$(SERVED)-edct.yaml -- python -m tests.recorded.study
 
 peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .venv-peers.
 
