@@ -74,21 +74,12 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     `open_answers` of readings, `builds` of what became of drafts. A table that has nothing to show is empty.
     """
     params = read_study_params(study, TablesParams)
-    material = _material(params, results)
-    for name, listed in TABLES.items():
-        table = listed.load()
-        rows = table.rows(replace(material, pairs=_pairs(params, results), readings=_readings(params, results)))
-        write_table(out / f"cvqa_{name}", table.row, rows, table.render(rows))
-    write_metrics("cvqa", TABLES, IN_METRICS, metrics, out, "cvqa_metrics.json")
-
-
-def _material(params: TablesParams, results: Path) -> CvqaTableData:
-    """What all tables are made from, but for questions and readings, which two of them read each."""
 
     def records(stage: str, kind: type[R], *names: str, shards: int = params.shards) -> Iterator[R]:
         return records_of(results / stage, names, kind, shards)
 
-    return cvqa_material(
+    # For all tables, but for questions and readings, which two of them read each.
+    material = cvqa_material(
         {condition: records("scores", CvqaScore, condition.set, condition.solver) for condition in params.conditions},
         solvers=params.solvers,
         sets=params.sets,
@@ -100,6 +91,11 @@ def _material(params: TablesParams, results: Path) -> CvqaTableData:
         },
         built={name: records("fates", CvqaBuild, name, shards=1) for name in params.builds},
     )
+    for name, listed in TABLES.items():
+        table = listed.load()
+        rows = table.rows(replace(material, pairs=_pairs(params, results), readings=_readings(params, results)))
+        write_table(out / f"cvqa_{name}", table.row, rows, table.render(rows))
+    write_metrics("cvqa", TABLES, IN_METRICS, metrics, out, "cvqa_metrics.json")
 
 
 def _readings(params: TablesParams, results: Path) -> dict[tuple[str, CvqaCondition], Iterator[Reading]]:

@@ -95,7 +95,11 @@ def read_questions(path: Path) -> CsvFile[CvqaRow]:
 
 def read_results(path: Path) -> CsvFile[CvqaResult]:
     """A file of questions and responses; see `CsvFile`."""
-    return CsvFile(path, COLUMNS + RESPONSES, _result_row)
+    return CsvFile(
+        path,
+        COLUMNS + RESPONSES,
+        lambda row: CvqaResult(_question_row(row), row.cells["response"], row.cells["new_response"]),
+    )
 
 
 def write_questions(path: Path, rows: Iterable[CvqaRow]) -> None:
@@ -164,10 +168,6 @@ def _question(kind: str, cells: Mapping[str, str], query: str, answer: str) -> Q
             f"'{query}' of type {kind} must end in options, as in '… Select the correct answer:A:1  B:2  C:3  D:4'"
         )
     return Question(question=question, answer=given)
-
-
-def _result_row(row: Row) -> CvqaResult:
-    return CvqaResult(_question_row(row), row.cells["response"], row.cells["new_response"])
 
 
 _AMOUNT = (

@@ -67,21 +67,18 @@ def conditions_of(study: Cvqa, shards: int) -> StudyConditions:
     return StudyConditions(conditions=study.all_conditions(), shards=shards)
 
 
-def calls_params(study: Cvqa, shards: int) -> CallsParams:
-    """Whose calls are exported."""
-    return CallsParams(
-        conditions=study.all_conditions(),
-        shards=shards,
-        builds=list(study.builds_asked()),
-        readers=list(study.reply_readers),
-    )
-
-
 def tables_params(study: Cvqa, shards: int) -> TablesParams:
     """What all tables of a study are made of."""
     sets = study.sets_asked()
     return TablesParams(
-        **dict(calls_params(study, shards)),
+        **dict(
+            CallsParams(
+                conditions=study.all_conditions(),
+                shards=shards,
+                builds=list(study.builds_asked()),
+                readers=list(study.reply_readers),
+            )
+        ),
         sets={name: SetFacts(**facts) for name, facts in set_facts(study).items() if name in sets},
         solvers={name: SolverFacts(**facts) for name, facts in solver_facts(study).items()},
         interval=study.interval,

@@ -1,6 +1,6 @@
 """The functions that programs know from Python, on a program's own values; what costs more than a step takes more."""
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
 import ast
 import builtins
@@ -65,14 +65,6 @@ def _float(machine: Machine, value: object = 0.0, /) -> float:
     return float(value)
 
 
-def _str(machine: Machine, value: object = "", /) -> str:
-    return text.text_of(value, machine.meter)
-
-
-def _bool(machine: Machine, value: object = False, /) -> bool:
-    return bool(value)
-
-
 def _abs(machine: Machine, value: Any, /) -> object:
     if not isinstance(value, NUMBERS):
         raise ProgramFault(f"abs takes a number, not {kind(value)}", kind="TypeError")
@@ -134,14 +126,6 @@ def _sorted(machine: Machine, values: object, /, *, key: object = None, reverse:
     return [items[number] for number in sort_order(machine, items, key, bool(reverse))]
 
 
-def _any(machine: Machine, values: object, /) -> bool:
-    return any(iterate(values, machine.meter))
-
-
-def _all(machine: Machine, values: object, /) -> bool:
-    return all(iterate(values, machine.meter))
-
-
 def _enumerate(machine: Machine, iterable: object, start: int = 0) -> Lazy:
     if not isinstance(start, int):
         raise ProgramFault("enumerate starts at an integer", kind="TypeError")
@@ -184,14 +168,6 @@ def _next(machine: Machine, iterator: object, /, *default: object) -> object:
     return default[0]
 
 
-def _list(machine: Machine, values: object = (), /) -> list[object]:
-    return collect(values, machine.meter)
-
-
-def _tuple(machine: Machine, values: object = (), /) -> tuple[object, ...]:
-    return tuple(collect(values, machine.meter))
-
-
 def _set(machine: Machine, values: object = (), /) -> Members:
     return Members(key(item, machine.meter) for item in collect(values, machine.meter))
 
@@ -207,11 +183,6 @@ def _dict(machine: Machine, values: object = (), /, **named: object) -> dict[obj
         items[key(pair[0], machine.meter)] = pair[1]
         machine.meter.grow(len(items))
     return items | named
-
-
-def _isinstance(machine: Machine, value: object, types: object, /) -> bool:
-    """Of the types that have a name here; a function that makes no type is refused."""
-    return is_instance(value, types)
 
 
 def is_instance(value: object, types: object) -> bool:
@@ -247,26 +218,10 @@ def _divmod(machine: Machine, one: object, other: object, /) -> tuple[object, ob
     return binary(ast.FloorDiv(), one, other, machine.meter), binary(ast.Mod(), one, other, machine.meter)
 
 
-def _pow(machine: Machine, base: object, exp: object) -> object:
-    return binary(ast.Pow(), base, exp, machine.meter)
-
-
 def _chr(machine: Machine, number: int, /) -> str:
     if 0xD800 <= number <= 0xDFFF:
         raise Unsupported("chr of half a surrogate pair")
     return chr(number)
-
-
-def _ord(machine: Machine, sign: str, /) -> int:
-    return ord(sign)
-
-
-def _repr(machine: Machine, value: object, /) -> str:
-    return text.quoted(value, machine.meter)
-
-
-def _format(machine: Machine, value: object, spec: str = "", /) -> str:
-    return text.formatted(value, spec, machine.meter)
 
 
 def _iter(machine: Machine, values: object, /) -> Lazy:
@@ -304,10 +259,10 @@ def _print(machine: Machine, /, *values: object, **named: object) -> None:
 def _types() -> Iterator[Native]:
     yield Native("int", _int, type=(int,))
     yield Native("float", _float, type=(float,))
-    yield Native("str", _str, type=(str,))
-    yield Native("bool", _bool, type=(bool,))
-    yield Native("list", _list, type=(list,))
-    yield Native("tuple", _tuple, type=(tuple,))
+    yield Native("str", lambda machine, value="", /: text.text_of(value, machine.meter), type=(str,))
+    yield Native("bool", lambda machine, value=False, /: bool(value), type=(bool,))
+    yield Native("list", lambda machine, values=(), /: collect(values, machine.meter), type=(list,))
+    yield Native("tuple", lambda machine, values=(), /: tuple(collect(values, machine.meter)), type=(tuple,))
     yield Native("dict", _dict, type=(dict,))
     yield Native("set", _set, type=(Members,))
     yield Native("frozenset", _set, type=(Members,))
@@ -322,22 +277,22 @@ _OTHERS: dict[str, Callable[..., object]] = {
     "max": _best(lambda numbers, by: max(numbers, key=by), "max"),
     "sum": _sum,
     "sorted": _sorted,
-    "any": _any,
-    "all": _all,
+    "any": lambda machine, values, /: any(iterate(values, machine.meter)),
+    "all": lambda machine, values, /: all(iterate(values, machine.meter)),
     "enumerate": _enumerate,
     "zip": _zip,
     "map": _map,
     "filter": _filter,
     "reversed": _reversed,
     "next": _next,
-    "isinstance": _isinstance,
+    "isinstance": lambda machine, value, types, /: is_instance(value, types),
     "issubclass": _issubclass,
     "divmod": _divmod,
-    "pow": _pow,
+    "pow": lambda machine, base, exp: binary(ast.Pow(), base, exp, machine.meter),
     "chr": _chr,
-    "ord": _ord,
-    "repr": _repr,
-    "format": _format,
+    "ord": lambda machine, sign, /: ord(sign),
+    "repr": lambda machine, value, /: text.quoted(value, machine.meter),
+    "format": lambda machine, value, spec="", /: text.formatted(value, spec, machine.meter),
     "iter": _iter,
     "callable": _callable,
     "hash": _hash,

@@ -13,7 +13,25 @@ from cfeval.cvqa.programs.values import Frame, Function, Machine, Native, kind
 def call(function: object, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> Any:
     """Call a function: one that is offered, or one of the program's own."""
     if isinstance(function, Native):
-        return _native(function, arguments, named, machine)
+        line = machine.line
+        try:
+            result = function.run(machine, *function.receiver, *arguments, **named)
+        except TypeError:
+            # Say so where a call failed because it does not fit what the function takes.
+            signature = inspect.signature(function.run)
+            try:
+                signature.bind(None, *function.receiver, *arguments, **named)
+            except TypeError:
+                taken = [str(name) for name in signature.parameters][1 + len(function.receiver) :]
+                raise ProgramFault(
+                    f"{function.name} takes ({', '.join(taken)}) and was called otherwise", kind="TypeError"
+                ) from None
+            raise
+        if function.traced:
+            shown = [text.glimpse(value) for value in (*function.receiver, *arguments)]
+            shown += [f"{name}={text.glimpse(value)}" for name, value in named.items()]
+            machine.trace.add(line, function.name, ", ".join(shown), text.glimpse(result))
+        return machine.meter.keep(result)
     if isinstance(function, Class):
         return instantiate(function, arguments, named, machine)
     if isinstance(function, Instance) and (method := function.cls.find("__call__")):
@@ -65,29 +83,3 @@ def _bound(function: Function, arguments: Sequence[object], named: dict[str, obj
     rest: dict[str, object] = {function.rest: tuple(arguments[len(names) :])} if function.rest else {}
     rest |= {function.named: extra} if function.named else {}
     return bound | given | {name: value for name, value in named.items() if name not in extra} | rest
-
-
-def _native(function: Native, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> object:
-    line = machine.line
-    try:
-        result = function.run(machine, *function.receiver, *arguments, **named)
-    except TypeError:
-        _check_signature(function, arguments, named)
-        raise
-    if function.traced:
-        shown = [text.glimpse(value) for value in (*function.receiver, *arguments)]
-        shown += [f"{name}={text.glimpse(value)}" for name, value in named.items()]
-        machine.trace.add(line, function.name, ", ".join(shown), text.glimpse(result))
-    return machine.meter.keep(result)
-
-
-def _check_signature(function: Native, arguments: Sequence[object], named: dict[str, object]) -> None:
-    """Say so where a call failed because it does not fit what the function takes."""
-    signature = inspect.signature(function.run)
-    try:
-        signature.bind(None, *function.receiver, *arguments, **named)
-    except TypeError:
-        taken = [str(name) for name in signature.parameters][1 + len(function.receiver) :]
-        raise ProgramFault(
-            f"{function.name} takes ({', '.join(taken)}) and was called otherwise", kind="TypeError"
-        ) from None

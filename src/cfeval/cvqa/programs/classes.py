@@ -1,6 +1,6 @@
 """What a program's classes are made of: their attributes and methods, dataclasses, enumerations and named tuples."""
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -70,21 +70,17 @@ def close_class(cls: Class, members: dict[str, object], annotated: Sequence[str]
     cls.members.update(members)
     cls.annotated = tuple(annotated)
     if cls.enumeration:
-        _enumerate(cls)
+        count = 0
+        for name, value in list(cls.members.items()):
+            if isinstance(value, Function | Property | Unbound) or name.startswith("_"):
+                continue
+            count = value if isinstance(value, int) else count + 1
+            member = Instance(cls)
+            member.names = {"name": name, "value": count if value is AUTO else value}
+            cls.members[name] = member
     if NAMED_TUPLE in bases:
         return named_tuple(cls, cls.annotated)
     return cls
-
-
-def _enumerate(cls: Class) -> None:
-    count = 0
-    for name, value in list(cls.members.items()):
-        if isinstance(value, Function | Property | Unbound) or name.startswith("_"):
-            continue
-        count = value if isinstance(value, int) else count + 1
-        member = Instance(cls)
-        member.names = {"name": name, "value": count if value is AUTO else value}
-        cls.members[name] = member
 
 
 # What `auto()` gives: the next number.
@@ -252,7 +248,7 @@ def _dataclass(machine: Machine, cls: object = None, /, **options: object) -> ob
         methods["__repr__"] = _shown
     if options.get("eq", True):
         methods["__eq__"] = _same
-        methods |= {"__hash__": _hash} if options.get("frozen") else {}
+        methods |= {"__hash__": lambda machine, self, /: hash(_values(self))} if options.get("frozen") else {}
     if options.get("order"):
         methods |= {name: _ordered(better) for name, better in _COMPARED}
     for name, run in methods.items():
@@ -309,10 +305,6 @@ def _same(machine: Machine, self: Instance, other: object, /) -> bool:
     return isinstance(other, Instance) and other.cls is self.cls and _values(self) == _values(other)
 
 
-def _hash(machine: Machine, self: Instance, /) -> int:
-    return hash(_values(self))
-
-
 def _ordered(better: Callable[[Any, Any], bool]) -> Callable[..., bool]:
     def run(machine: Machine, self: Instance, other: object, /) -> bool:
         if not isinstance(other, Instance) or other.cls is not self.cls:
@@ -342,10 +334,6 @@ def _plain(value: object, machine: Machine) -> object:
     return [_plain(item, machine) for item in value] if isinstance(value, list) else value
 
 
-def _as_tuple(machine: Machine, value: object, /) -> tuple[object, ...]:
-    return machine.meter.keep(_values(_record(value)))
-
-
 def _replaced(machine: Machine, value: object, /, **named: object) -> Instance:
     record = _record(value)
     return instantiate(record.cls, (), {name: record.names.get(name) for name in record.cls.fields} | named, machine)
@@ -355,7 +343,7 @@ DATACLASSES: dict[str, Callable[..., object]] = {
     "dataclass": _dataclass,
     "field": _field,
     "asdict": _as_dict,
-    "astuple": _as_tuple,
+    "astuple": lambda machine, value, /: machine.meter.keep(_values(_record(value))),
     "replace": _replaced,
 }
 
@@ -365,22 +353,6 @@ def _named_tuple(machine: Machine, name: str, fields: object, /) -> Native:
     if not all(isinstance(part, str) for part in wanted):
         raise ProgramFault("namedtuple takes names", kind="TypeError")
     return named_tuple(open_class(str(name), (), machine), wanted)
-
-
-def _property(machine: Machine, function: object, /) -> Property:
-    return Property(function)
-
-
-def _cached_property(machine: Machine, function: object, /) -> Property:
-    return Property(function, cached=True)
-
-
-def _static(machine: Machine, function: object, /) -> Unbound:
-    return Unbound(function, False)
-
-
-def _of_its_class(machine: Machine, function: object, /) -> Unbound:
-    return Unbound(function, True)
 
 
 def setter(prop: Property) -> Native:
@@ -396,22 +368,18 @@ def _same_function(machine: Machine, function: object, /) -> object:
     return function
 
 
-def _auto(machine: Machine, /) -> object:
-    return AUTO
-
-
 METHOD_KINDS: dict[str, Callable[..., object]] = {
-    "property": _property,
-    "staticmethod": _static,
-    "classmethod": _of_its_class,
+    "property": lambda machine, function, /: Property(function),
+    "staticmethod": lambda machine, function, /: Unbound(function, False),
+    "classmethod": lambda machine, function, /: Unbound(function, True),
 }
 ENUM: dict[str, object] = {
     "Enum": ENUMERATION,
-    "auto": Native("auto", _auto),
+    "auto": Native("auto", lambda machine, /: AUTO),
     "unique": Native("unique", _same_function),
 }
 ABSTRACT: dict[str, object] = {
     "ABC": Native("ABC", _same_function),
     "abstractmethod": Native("abstractmethod", _same_function),
 }
-namedtuple, cached_property = _named_tuple, _cached_property
+namedtuple, cached_property = _named_tuple, lambda machine, function, /: Property(function, cached=True)

@@ -1,6 +1,6 @@
 """Evaluating expressions: a walk over the checked tree, a step for each node."""
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG005 - all functions of a table are called alike
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,6 @@ from cfeval.cvqa.programs.values import (
     Frame,
     Function,
     Lazy,
-    Machine,
     Match,
     Members,
     Native,
@@ -37,14 +36,6 @@ def evaluate(node: ast.expr, frame: Frame) -> Any:
     return _HANDLERS[type(node)](node, frame)
 
 
-def _constant(node: ast.Constant, frame: Frame) -> object:
-    return node.value
-
-
-def _name(node: ast.Name, frame: Frame) -> object:
-    return frame.find(node.id)
-
-
 def _boolean(node: ast.BoolOp, frame: Frame) -> object:
     """`and`, `or`: the first value that decides, the rest is not evaluated."""
     value: object = None
@@ -59,14 +50,6 @@ def _binary(node: ast.BinOp, frame: Frame) -> object:
     return binary(node.op, evaluate(node.left, frame), evaluate(node.right, frame), frame.machine.meter)
 
 
-def _unary(node: ast.UnaryOp, frame: Frame) -> object:
-    return unary(node.op, evaluate(node.operand, frame), frame.machine.meter)
-
-
-def _conditional(node: ast.IfExp, frame: Frame) -> object:
-    return evaluate(node.body if evaluate(node.test, frame) else node.orelse, frame)
-
-
 def _comparison(node: ast.Compare, frame: Frame) -> bool:
     left = evaluate(node.left, frame)
     for op, part in zip(node.ops, node.comparators, strict=True):
@@ -75,14 +58,6 @@ def _comparison(node: ast.Compare, frame: Frame) -> bool:
             return False
         left = right
     return True
-
-
-def _list(node: ast.List, frame: Frame) -> list[object]:
-    return frame.machine.meter.keep(_items(node.elts, frame))
-
-
-def _tuple(node: ast.Tuple, frame: Frame) -> tuple[object, ...]:
-    return frame.machine.meter.keep(tuple(_items(node.elts, frame)))
 
 
 def _items(nodes: Sequence[ast.expr], frame: Frame) -> list[object]:
@@ -200,10 +175,6 @@ def _formatted(node: ast.FormattedValue, frame: Frame) -> str:
     return text.formatted(value, spec, meter)
 
 
-def _attribute(node: ast.Attribute, frame: Frame) -> object:
-    return attribute(evaluate(node.value, frame), node.attr)
-
-
 def _lambda(node: ast.Lambda, frame: Frame) -> Function:
     return defined("lambda", node.args, lambda inner: evaluate(node.body, inner), frame)
 
@@ -237,7 +208,13 @@ def _call(node: ast.Call, frame: Frame) -> object:
         raise ProgramFault("the names of arguments are texts", kind="TypeError")
     frame.machine.line = node.lineno
     if function is SUPER and not arguments:
-        return _super(frame)
+        # `super()` in a method: its class, and its first argument.
+        method: Frame | None = frame
+        while method is not None and (method.function is None or CLASS not in (method.outer or method).names):
+            method = method.outer
+        if method is None or method.function is None or method.outer is None or not method.function.names:
+            raise ProgramFault("super() belongs in a method", kind="RuntimeError")
+        return super_of(method.outer.names[CLASS], method.names[method.function.names[0]])
     return call(function, arguments, named, frame.machine)
 
 
@@ -245,21 +222,7 @@ def _call(node: ast.Call, frame: Frame) -> object:
 CLASS = " class"
 
 
-def _super(frame: Frame) -> object:
-    """`super()` in a method: its class, and its first argument."""
-    method: Frame | None = frame
-    while method is not None and (method.function is None or CLASS not in (method.outer or method).names):
-        method = method.outer
-    if method is None or method.function is None or method.outer is None or not method.function.names:
-        raise ProgramFault("super() belongs in a method", kind="RuntimeError")
-    return super_of(method.outer.names[CLASS], method.names[method.function.names[0]])
-
-
-def _explicit_super(machine: Machine, cls: object, instance: object, /) -> object:
-    return super_of(cls, instance)
-
-
-SUPER = Native("super", _explicit_super)
+SUPER = Native("super", lambda machine, cls, instance, /: super_of(cls, instance))
 
 
 def assign(target: ast.expr, value: Any, frame: Frame) -> None:
@@ -272,7 +235,15 @@ def assign(target: ast.expr, value: Any, frame: Frame) -> None:
         _set_slice(evaluate(target.value, frame), target.slice, value, frame)
     elif isinstance(target, ast.Subscript):
         container, index = evaluate(target.value, frame), evaluate(target.slice, frame)
-        _cache(container, index, value, frame)
+        if isinstance(container, dict):
+            container[key(index, frame.machine.meter)] = value
+            frame.machine.meter.grow(len(container))
+        elif isinstance(container, list) and isinstance(index, int):
+            container[index] = value
+        elif isinstance(container, Instance) and container.has("__setitem__"):
+            container.invoke("__setitem__", index, value)
+        else:
+            raise ProgramFault(f"an item of {kind(container)} at {kind(index)} cannot be set", kind="TypeError")
     elif isinstance(target, ast.Attribute):
         set_member(evaluate(target.value, frame), target.attr, value, frame.machine)
     elif isinstance(target, ast.Tuple | ast.List):
@@ -304,18 +275,6 @@ def _set_slice(container: Any, node: ast.Slice, value: object, frame: Frame) -> 
     meter.length(len(container) + len(items))
     meter.step(1 + len(container) // 64)
     container[slice_of(node, frame)] = items
-
-
-def _cache(container: Any, index: Any, value: object, frame: Frame) -> None:
-    if isinstance(container, dict):
-        container[key(index, frame.machine.meter)] = value
-        frame.machine.meter.grow(len(container))
-    elif isinstance(container, list) and isinstance(index, int):
-        container[index] = value
-    elif isinstance(container, Instance) and container.has("__setitem__"):
-        container.invoke("__setitem__", index, value)
-    else:
-        raise ProgramFault(f"an item of {kind(container)} at {kind(index)} cannot be set", kind="TypeError")
 
 
 def _bindings(clauses: Sequence[ast.comprehension], first: Iterator[object], frame: Frame) -> Iterator[None]:
@@ -372,21 +331,21 @@ def _generator(node: ast.GeneratorExp, frame: Frame) -> Lazy:
 
 
 _HANDLERS: dict[type[ast.expr], Callable[[Any, Frame], object]] = {
-    ast.Constant: _constant,
-    ast.Name: _name,
+    ast.Constant: lambda node, frame: node.value,
+    ast.Name: lambda node, frame: frame.find(node.id),
     ast.BoolOp: _boolean,
     ast.BinOp: _binary,
-    ast.UnaryOp: _unary,
-    ast.IfExp: _conditional,
+    ast.UnaryOp: lambda node, frame: unary(node.op, evaluate(node.operand, frame), frame.machine.meter),
+    ast.IfExp: lambda node, frame: evaluate(node.body if evaluate(node.test, frame) else node.orelse, frame),
     ast.Compare: _comparison,
-    ast.List: _list,
-    ast.Tuple: _tuple,
+    ast.List: lambda node, frame: frame.machine.meter.keep(_items(node.elts, frame)),
+    ast.Tuple: lambda node, frame: frame.machine.meter.keep(tuple(_items(node.elts, frame))),
     ast.Set: _set,
     ast.Dict: _dict,
     ast.Subscript: _subscript,
     ast.JoinedStr: _joined,
     ast.FormattedValue: _formatted,
-    ast.Attribute: _attribute,
+    ast.Attribute: lambda node, frame: attribute(evaluate(node.value, frame), node.attr),
     ast.Lambda: _lambda,
     ast.Call: _call,
     ast.ListComp: _list_comprehension,

@@ -15,7 +15,7 @@ the box, of what was found in the other.
 The attributes that `alternatives` lists are those from which a model that compares descriptions tells another.
 """
 
-# ruff: noqa: ARG001
+# ruff: noqa: ARG001, ARG005
 import math
 from collections.abc import Callable, Sequence
 
@@ -160,14 +160,6 @@ def _patch_simple_query(machine: Machine, self: ImagePatch, /, question: object 
     return machine.eyes.ask(self.view(), DEFAULT_QUESTION if question is None else question)
 
 
-def _patch_llm_query(machine: Machine, self: ImagePatch, /, question: object, long_answer: object = True) -> str:
-    return _llm_query(machine, question, long_answer)
-
-
-def _compute_depth(machine: Machine, self: ImagePatch, /) -> float:
-    return machine.eyes.depth(self.view())
-
-
 def _crop(
     machine: Machine, self: ImagePatch, /, left: object, lower: object, right: object, upper: object
 ) -> ImagePatch:
@@ -193,8 +185,8 @@ METHODS: dict[str, Callable[..., object]] = {
     "verify_property": _verify_property,
     "best_text_match": _best_text_match,
     "simple_query": _patch_simple_query,
-    "llm_query": _patch_llm_query,
-    "compute_depth": _compute_depth,
+    "llm_query": lambda machine, self, /, question, long_answer=True: _llm_query(machine, question, long_answer),
+    "compute_depth": lambda machine, self, /: machine.eyes.depth(self.view()),
     "crop": _crop,
     "overlaps_with": _overlaps_with,
     "inside": _inside,
@@ -239,11 +231,17 @@ def _best_image_match(
 def _distance(machine: Machine, /, a: object, b: object) -> object:
     if isinstance(a, NUMBERS) and isinstance(b, NUMBERS):
         return abs(a - b)
-    return _gap(a_patch(a, "distance"), a_patch(b, "distance"))
-
-
-def _bool_to_yesno(machine: Machine, /, bool_answer: object) -> str:
-    return "yes" if bool_answer else "no"
+    # Between the nearest edges, in pixels; minus the IoU where the boxes overlap.
+    patch = a_patch(a, "distance")
+    other = a_patch(b, "distance")
+    across = max(0, patch.left - other.right, other.left - patch.right)
+    along = max(0, patch.lower - other.upper, other.lower - patch.upper)
+    if across or along:
+        return math.hypot(across, along)
+    width = min(patch.right, other.right) - max(patch.left, other.left)
+    height = min(patch.upper, other.upper) - max(patch.lower, other.lower)
+    shared = width * height
+    return -shared / (_area(patch) + _area(other) - shared)
 
 
 def _coerce_to_numeric(machine: Machine, /, string: object) -> object:
@@ -262,18 +260,6 @@ def _simple_query(machine: Machine, /, question: object = None) -> str:
     return machine.eyes.ask(machine.eyes.root, DEFAULT_QUESTION if question is None else question)
 
 
-def _gap(patch: ImagePatch, other: ImagePatch) -> float:
-    """Between the nearest edges, in pixels; minus the IoU where the boxes overlap."""
-    across = max(0, patch.left - other.right, other.left - patch.right)
-    along = max(0, patch.lower - other.upper, other.lower - patch.upper)
-    if across or along:
-        return math.hypot(across, along)
-    width = min(patch.right, other.right) - max(patch.left, other.left)
-    height = min(patch.upper, other.upper) - max(patch.lower, other.lower)
-    shared = width * height
-    return -shared / (_area(patch) + _area(other) - shared)
-
-
 def _area(patch: ImagePatch) -> int:
     return (patch.right - patch.left) * (patch.upper - patch.lower)
 
@@ -281,7 +267,7 @@ def _area(patch: ImagePatch) -> int:
 _OFFERED: dict[str, Callable[..., object]] = {
     "best_image_match": _best_image_match,
     "distance": _distance,
-    "bool_to_yesno": _bool_to_yesno,
+    "bool_to_yesno": lambda machine, /, bool_answer: "yes" if bool_answer else "no",
     "coerce_to_numeric": _coerce_to_numeric,
     "llm_query": _llm_query,
     "simple_query": _simple_query,

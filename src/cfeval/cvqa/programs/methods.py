@@ -4,7 +4,7 @@ Left out on purpose, as they make long texts from short ones or are of no use: `
 `encode`.
 """
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
 import re
 from collections import Counter, deque
@@ -179,10 +179,6 @@ def _padded(method: Callable[..., str]) -> Callable[..., str]:
     return run
 
 
-def _format(machine: Machine, value: str, /, *values: object, **named: object) -> str:
-    return filled(value, values, named, machine.meter)
-
-
 def _join(machine: Machine, value: str, items: object, /) -> str:
     parts = collect(items, machine.meter)
     if not all(isinstance(part, str) for part in parts):
@@ -228,7 +224,12 @@ _TEXT: dict[str, Callable[..., object]] = {
 METHODS["str"] = (
     {name: _plain(method) for name, method in _TEXT.items()}
     | {method.__name__: _padded(method) for method in (str.zfill, str.ljust, str.rjust, str.center)}
-    | {"replace": _replace, "join": _join, "format": _format, "translate": _translate}
+    | {
+        "replace": _replace,
+        "join": _join,
+        "format": lambda machine, value, /, *values, **named: filled(value, values, named, machine.meter),
+        "translate": _translate,
+    }
 )
 
 
@@ -308,10 +309,6 @@ METHODS["list"] = {
 METHODS["tuple"] = {"index": _index, "count": _count}
 
 
-def _get(machine: Machine, value: dict[object, object], name: object, default: object = None, /) -> object:
-    return value.get(key(name, machine.meter), default)
-
-
 def _set_default(machine: Machine, value: dict[object, object], name: object, default: object = None, /) -> object:
     machine.meter.grow(len(value) + 1)
     return value.setdefault(key(name, machine.meter), default)
@@ -363,10 +360,6 @@ def _most_common(machine: Machine, value: Tally, n: int | None = None) -> list[o
     return [pairs[number] for number in order[:n]]
 
 
-def _total(machine: Machine, value: Tally, /) -> object:
-    return call(FUNCTIONS["sum"], [list(value.values())], {}, machine)
-
-
 def _elements(machine: Machine, value: Tally, /) -> Lazy:
     return Lazy(name for name, count in list(value.items()) for _ in range(count))
 
@@ -382,7 +375,7 @@ def _listing(view: Callable[[dict[object, object]], Any]) -> Callable[..., objec
 
 
 METHODS["dict"] = {
-    "get": _get,
+    "get": lambda machine, value, name, default=None, /: value.get(key(name, machine.meter), default),
     "items": _listing(lambda value: value.items()),
     "keys": _listing(lambda value: value.keys()),
     "values": _listing(lambda value: value.values()),
@@ -395,21 +388,20 @@ METHODS["dict"] = {
 METHODS["defaultdict"] = METHODS["dict"]
 METHODS["Counter"] = METHODS["dict"] | {
     "most_common": _most_common,
-    "total": _total,
+    "total": lambda machine, value, /: call(FUNCTIONS["sum"], [list(value.values())], {}, machine),
     "elements": _elements,
     "subtract": _subtract,
 }
-
-
-def _pop_left(machine: Machine, value: list[object], /) -> object:
-    return _pop(machine, value, 0)
 
 
 def _append_left(machine: Machine, value: list[object], item: object, /) -> None:
     _insert(machine, value, 0, item)
 
 
-METHODS["deque"] = METHODS["list"] | {"popleft": _pop_left, "appendleft": _append_left}
+METHODS["deque"] = METHODS["list"] | {
+    "popleft": lambda machine, value, /: _pop(machine, value, 0),
+    "appendleft": _append_left,
+}
 
 
 def _add(machine: Machine, value: Members, item: object, /) -> None:
@@ -461,8 +453,4 @@ METHODS["set"] = {
 }
 
 
-def _is_integer(machine: Machine, value: float, /) -> bool:
-    return value.is_integer()
-
-
-METHODS["float"] = {"is_integer": _is_integer}
+METHODS["float"] = {"is_integer": lambda machine, value, /: value.is_integer()}

@@ -3,7 +3,7 @@
 Nothing is Python's own module: each function is of this package and takes the steps that it costs.
 """
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
 import itertools
 import json
@@ -89,10 +89,6 @@ def _small(number: object) -> int:
     if not isinstance(number, int) or not 0 <= number <= 8:
         raise Unsupported("at most 8 at a time")
     return number
-
-
-def _permutations(values: list[Any], r: object = None) -> Iterator[Any]:
-    return itertools.permutations(values, _small(len(values) if r is None else r))
 
 
 def _groupby(machine: Machine, values: object, /, key: object = None) -> Lazy:
@@ -204,7 +200,9 @@ def _type(machine: Machine, value: object, /) -> object:
     return type_
 
 
-def _remembered(function: Function) -> Function:
+def _cache(machine: Machine, function: object, /) -> Function:
+    if not isinstance(function, Function):
+        raise Unsupported(f"cache takes a function of the program, not {kind(function)}")
     results: dict[object, object] = {}
 
     def body(frame: Frame) -> object:
@@ -218,12 +216,6 @@ def _remembered(function: Function) -> Function:
     return replace(function, body=body)
 
 
-def _cache(machine: Machine, function: object, /) -> Function:
-    if not isinstance(function, Function):
-        raise Unsupported(f"cache takes a function of the program, not {kind(function)}")
-    return _remembered(function)
-
-
 def _lru_cache(machine: Machine, maxsize: object = 128, typed: object = False) -> object:
     return _cache(machine, maxsize) if isinstance(maxsize, Function) else Native("lru_cache", _cache)
 
@@ -233,10 +225,6 @@ def _wraps(machine: Machine, wrapped: object, /) -> Native:
         return function
 
     return Native("wraps", run)
-
-
-def _suppress(machine: Machine, /, *kinds: object) -> Suppressed:
-    return Suppressed(kinds)
 
 
 def _copied(machine: Machine, value: Any, /) -> object:
@@ -285,10 +273,6 @@ def _heappush(machine: Machine, heap: object, item: object, /) -> None:
     machine.meter.grow(len(_sorted_in_place(machine, heap)) + 1)
     _sorted_in_place(machine, heap).append(item)
     _sorted_in_place(machine, heap)
-
-
-def _heappop(machine: Machine, heap: object, /) -> object:
-    return _sorted_in_place(machine, heap).pop(0)
 
 
 def _heapify(machine: Machine, heap: object, /) -> None:
@@ -364,7 +348,9 @@ MODULES: dict[str, Module] = {
         {
             "chain": _lazily(itertools.chain, whole=False),
             "combinations": _lazily(lambda values, r: itertools.combinations(values, _small(r))),
-            "permutations": _lazily(_permutations),
+            "permutations": _lazily(
+                lambda values, r=None: itertools.permutations(values, _small(len(values) if r is None else r))
+            ),
             "product": _lazily(lambda *values, repeat=1: itertools.product(*values, repeat=_small(repeat))),
             "pairwise": _lazily(itertools.pairwise),
             "islice": _lazily(itertools.islice, whole=False),
@@ -417,7 +403,7 @@ MODULES: dict[str, Module] = {
     "dataclasses": _module("dataclasses", classes.DATACLASSES),
     "enum": Module("enum", classes.ENUM),
     "abc": Module("abc", classes.ABSTRACT),
-    "contextlib": _module("contextlib", {"suppress": _suppress}),
+    "contextlib": _module("contextlib", {"suppress": lambda machine, /, *kinds: Suppressed(kinds)}),
     "copy": _module("copy", {"copy": _copied, "deepcopy": _deep_copied}),
     "heapq": _module(
         "heapq",
@@ -425,7 +411,7 @@ MODULES: dict[str, Module] = {
             "nlargest": _best_of(reverse=True),
             "nsmallest": _best_of(reverse=False),
             "heappush": _heappush,
-            "heappop": _heappop,
+            "heappop": lambda machine, heap, /: _sorted_in_place(machine, heap).pop(0),
             "heapify": _heapify,
         },
     ),

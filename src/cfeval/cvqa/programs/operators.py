@@ -47,7 +47,9 @@ _CONTAINERS = (list, tuple, dict, Members)
 def binary(op: ast.operator, left: Any, right: Any, meter: Meter) -> Any:
     """`left op right` as a new value."""
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
-        return _number(op, left, right, meter)
+        if type(op) in _CHECKED:
+            _check_numbers(op, left, right, meter)
+        return meter.keep(_NUMERIC[type(op)][1](left, right))
     if isinstance(op, ast.Add) and isinstance(left, _SEQUENCES) and type(left) is type(right):
         _new(left, len(left) + len(right), meter)
         return operator.add(left, right)
@@ -67,7 +69,11 @@ def binary(op: ast.operator, left: Any, right: Any, meter: Meter) -> Any:
     if isinstance(op, ast.Mod) and isinstance(left, str):
         return percent(left, right, meter)
     if isinstance(op, ast.Add | ast.Sub) and isinstance(left, Tally) and isinstance(right, Tally):
-        return _tallied(op, left, right, meter)
+        # The sum or difference of two counters: what is more than nothing of it, as in Python.
+        meter.step(len(left) + len(right))
+        meter.length(len(left) + len(right))
+        counts = {name: binary(op, left.get(name, 0), right.get(name, 0), meter) for name in left | right}
+        return Tally({name: count for name, count in counts.items() if count > 0})
     sign = _NUMERIC[type(op)][0]
     if isinstance(left, Instance) and left.has(f"__{_METHODS.get(sign)}__"):
         return left.invoke(f"__{_METHODS[sign]}__", right)
@@ -85,23 +91,9 @@ def _is_type(value: object) -> bool:
     return value is None or isinstance(value, Class) or (isinstance(value, Native) and bool(value.type))
 
 
-def _tallied(op: ast.operator, left: Tally, right: Tally, meter: Meter) -> Tally:
-    """The sum or difference of two counters: what is more than nothing of it, as in Python."""
-    meter.step(len(left) + len(right))
-    meter.length(len(left) + len(right))
-    counts = {name: binary(op, left.get(name, 0), right.get(name, 0), meter) for name in left | right}
-    return Tally({name: count for name, count in counts.items() if count > 0})
-
-
 def sign_of(text: str) -> ast.operator:
     """The operator of a sign."""
     return next(operation() for operation, (sign, _) in _NUMERIC.items() if sign == text)
-
-
-def _number(op: ast.operator, left: Any, right: Any, meter: Meter) -> object:
-    if type(op) in _CHECKED:
-        _check_numbers(op, left, right, meter)
-    return meter.keep(_NUMERIC[type(op)][1](left, right))
 
 
 def _check_numbers(op: ast.operator, left: Any, right: Any, meter: Meter) -> None:

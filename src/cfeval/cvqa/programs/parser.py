@@ -221,11 +221,20 @@ def _refusal(node: ast.AST, budget: Budget) -> str:
         hidden = _is_hidden(node.attr) and node.attr not in SPECIAL | {"__name__"}
         return f"attribute {node.attr!r}: names with two leading underscores are not supported" if hidden else ""
     if isinstance(node, ast.ClassDef):
-        return _refused_class(node)
+        if node.keywords:
+            return "a class with a metaclass or other keywords is not supported"
+        return f"{node.name!r}: names with two leading underscores are not supported" if _is_hidden(node.name) else ""
     hidden_name = next((name for name in _names_given(node) if _is_hidden(name)), "")
     if hidden_name:
         return f"{hidden_name!r}: names with two leading underscores are not supported"
-    return _refused_statement(node)
+    alone = isinstance(node, ast.Expr | ast.Assign)
+    if not alone and any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.iter_child_nodes(node)):
+        return "`yield` within an expression is not supported; let it stand alone"
+    if isinstance(node, ast.Tuple) and any(isinstance(item, ast.Slice) for item in node.elts):
+        return "an index of several slices is not supported; slice a list"
+    if isinstance(node, ast.comprehension) and node.is_async:
+        return "async comprehensions are not supported"
+    return ""
 
 
 def _names_given(node: ast.AST) -> list[str]:
@@ -242,12 +251,6 @@ def _names_given(node: ast.AST) -> list[str]:
     if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
         return [node.name or ""]
     return []
-
-
-def _refused_class(node: ast.ClassDef) -> str:
-    if node.keywords:
-        return "a class with a metaclass or other keywords is not supported"
-    return f"{node.name!r}: names with two leading underscores are not supported" if _is_hidden(node.name) else ""
 
 
 def _is_hidden(name: str) -> bool:
@@ -283,14 +286,3 @@ def exists(module: str) -> bool:
     """Whether there is a module of that name in Python or among the packages that programs know."""
     root = module.partition(".")[0]
     return not root or root in sys.stdlib_module_names or root in ALSO
-
-
-def _refused_statement(node: ast.AST) -> str:
-    alone = isinstance(node, ast.Expr | ast.Assign)
-    if not alone and any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.iter_child_nodes(node)):
-        return "`yield` within an expression is not supported; let it stand alone"
-    if isinstance(node, ast.Tuple) and any(isinstance(item, ast.Slice) for item in node.elts):
-        return "an index of several slices is not supported; slice a list"
-    if isinstance(node, ast.comprehension) and node.is_async:
-        return "async comprehensions are not supported"
-    return ""

@@ -1,6 +1,6 @@
 """The patterns of `match`: whether a value is of a form, and the names that its parts get."""
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG005 - all functions of a table are called alike
 
 import ast
 from collections.abc import Callable, Sequence
@@ -19,18 +19,6 @@ def matches(pattern: ast.pattern, value: Any, frame: Frame) -> bool:
     """Whether a value is of a pattern's form; names in it are stored as they are matched, as in Python."""
     frame.machine.meter.step()
     return _HANDLERS[type(pattern)](pattern, value, frame)
-
-
-def _value(pattern: ast.MatchValue, value: object, frame: Frame) -> bool:
-    return equal(value, evaluate(pattern.value, frame), frame.machine.meter)
-
-
-def _constant(pattern: ast.MatchSingleton, value: object, frame: Frame) -> bool:
-    return value is pattern.value
-
-
-def _or(pattern: ast.MatchOr, value: object, frame: Frame) -> bool:
-    return any(matches(part, value, frame) for part in pattern.patterns)
 
 
 def _as(pattern: ast.MatchAs, value: object, frame: Frame) -> bool:
@@ -104,9 +92,9 @@ def _of_class(pattern: ast.MatchClass, value: object, frame: Frame) -> bool:
 
 
 _HANDLERS: dict[type[ast.pattern], Callable[[Any, Any, Frame], bool]] = {
-    ast.MatchValue: _value,
-    ast.MatchSingleton: _constant,
-    ast.MatchOr: _or,
+    ast.MatchValue: lambda pattern, value, frame: equal(value, evaluate(pattern.value, frame), frame.machine.meter),
+    ast.MatchSingleton: lambda pattern, value, frame: value is pattern.value,
+    ast.MatchOr: lambda pattern, value, frame: any(matches(part, value, frame) for part in pattern.patterns),
     ast.MatchAs: _as,
     ast.MatchSequence: _sequence,
     ast.MatchMapping: _mapping,

@@ -14,7 +14,7 @@ from cfeval.cvqa.programs.operators import binary, sign_of
 from cfeval.cvqa.programs.regex import Pattern, Spans, compiled, matched, spans
 from cfeval.cvqa.programs.values import NUMBERS, Lazy, Machine, Match, Module, Native, collect, iterate, kind
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
 
 IGNORE_CASE = int(re.IGNORECASE)
@@ -67,10 +67,6 @@ def _findings(match: Match) -> tuple[str, ...]:
     return tuple(part_of(match, number) or "" for number in (range(1, count + 1) if count else (0,)))
 
 
-def _finditer(machine: Machine, pattern: object, string: object, flags: object = 0) -> Lazy:
-    return Lazy(iter(_matches(machine, pattern, string, flags)))
-
-
 def _sub(machine: Machine, pattern: object, repl: object, string: object, count: int = 0, flags: object = 0) -> str:
     meter = machine.meter
     pieces, at = [], 0
@@ -113,10 +109,6 @@ def _split(machine: Machine, pattern: object, string: object, maxsplit: int = 0,
     return machine.meter.keep([*pieces, _checked_text(string)[at:]])
 
 
-def _escape(machine: Machine, pattern: object, /) -> str:
-    return machine.meter.keep(re.escape(_checked_text(pattern)))
-
-
 def _span(match: Match, group: object) -> tuple[int | None, int | None]:
     number = match.pattern.names.get(group, -1) if isinstance(group, str) else group
     if not isinstance(number, int) or not 0 <= number <= match.pattern.groups:
@@ -141,10 +133,6 @@ def _groups(machine: Machine, match: Match, /, default: object = None) -> tuple[
     return tuple(default if part is None else part for part in parts)
 
 
-def _group_dict(machine: Machine, match: Match, /) -> dict[str, Any]:
-    return {name: part_of(match, name) for name in match.pattern.names}
-
-
 def _edge(which: int) -> Callable[..., int]:
     def run(machine: Machine, match: Match, group: object = 0, /) -> int:
         edge = _span(match, group)[which]
@@ -161,7 +149,7 @@ def _both(machine: Machine, match: Match, group: object = 0, /) -> tuple[int, in
 MATCH_METHODS: dict[str, Callable[..., object]] = {
     "group": _group,
     "groups": _groups,
-    "groupdict": _group_dict,
+    "groupdict": lambda machine, match, /: {name: part_of(match, name) for name in match.pattern.names},
     "start": _edge(0),
     "end": _edge(1),
     "span": _both,
@@ -172,7 +160,7 @@ PATTERN_METHODS: dict[str, Callable[..., object]] = {
     "match": _once(anchored=True, whole=False),
     "fullmatch": _once(anchored=True, whole=True),
     "findall": _findall,
-    "finditer": _finditer,
+    "finditer": lambda machine, pattern, string, flags=0: Lazy(iter(_matches(machine, pattern, string, flags))),
     "sub": _sub,
     "split": _split,
 }
@@ -180,7 +168,10 @@ PATTERN_METHODS: dict[str, Callable[..., object]] = {
 RE = Module(
     "re",
     {name: Native(name, run) for name, run in PATTERN_METHODS.items()}
-    | {"compile": Native("compile", pattern_of), "escape": Native("escape", _escape)}
+    | {
+        "compile": Native("compile", pattern_of),
+        "escape": Native("escape", lambda machine, pattern, /: machine.meter.keep(re.escape(_checked_text(pattern)))),
+    }
     | {"IGNORECASE": IGNORE_CASE, "I": IGNORE_CASE},
 )
 

@@ -91,7 +91,7 @@ def _function(node: ast.FunctionDef, frame: Frame) -> None:
     parameters = {parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)}
     own = (*node.args.kwonlyargs, *filter(None, (node.args.vararg, node.args.kwarg)))
     local = stored_names(node.body) - parameters - {parameter.arg for parameter in own}
-    body = _yielding if _yields(node) else _body
+    body = (lambda node, frame: Lazy(_resumed(_block(node.body, frame), frame.machine))) if _yields(node) else _body
     function = defined(node.name, node.args, lambda inner: body(node, inner), frame, local)
     frame.store(node.name, _decorated(function, node.decorator_list, frame))
 
@@ -116,10 +116,6 @@ def _yields(node: ast.FunctionDef) -> bool:
 def _body(node: ast.FunctionDef, frame: Frame) -> object:
     ended = run(node.body, frame)
     return ended.value if isinstance(ended, Returned) else None
-
-
-def _yielding(node: ast.FunctionDef, frame: Frame) -> Lazy:
-    return Lazy(_resumed(_block(node.body, frame), frame.machine))
 
 
 def _resumed(block: Block, machine: Machine) -> Iterator[object]:
@@ -148,17 +144,12 @@ def _class(node: ast.ClassDef, frame: Frame) -> None:
         for statement in node.body
         if isinstance(statement, ast.AnnAssign)
         and isinstance(statement.target, ast.Name)
-        and not _is_class_variable(statement)
+        and not any(
+            "ClassVar" in (getattr(part, "id", ""), getattr(part, "attr", ""))
+            for part in ast.walk(statement.annotation)
+        )
     ]
     frame.store(node.name, _decorated(close_class(cls, inner.names, annotated, bases), node.decorator_list, frame))
-
-
-def _is_class_variable(node: ast.AnnAssign) -> bool:
-    return any("ClassVar" in (getattr(part, "id", ""), getattr(part, "attr", "")) for part in ast.walk(node.annotation))
-
-
-def _return(node: ast.Return, frame: Frame) -> Returned:
-    return Returned(None if node.value is None else evaluate(node.value, frame))
 
 
 def _assign(node: ast.Assign, frame: Frame) -> None:
@@ -436,7 +427,7 @@ _COMPOUND: dict[type[ast.stmt], Callable[[Any, Frame], Block]] = {
 _SIMPLE: dict[type[ast.stmt], Callable[[Any, Frame], object]] = {
     ast.FunctionDef: _function,
     ast.ClassDef: _class,
-    ast.Return: _return,
+    ast.Return: lambda node, frame: Returned(None if node.value is None else evaluate(node.value, frame)),
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,

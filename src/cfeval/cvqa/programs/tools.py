@@ -143,7 +143,13 @@ class Toolbox:
         box = given.get(name)
         if box is None:
             return self._root
-        if not (isinstance(box, list) and len(box) == 4 and all(_is_number(edge) for edge in box)):
+        if not (
+            isinstance(box, list)
+            and len(box) == 4
+            and all(
+                (isinstance(edge, int | float) and not isinstance(edge, bool) and abs(edge) < 10**6) for edge in box
+            )
+        ):
             raise ProgramFault(f"{name} must be [left, top, right, bottom] in pixels")
         if place := self._found.get(tuple(map(round, box))):
             return replace(self._root, box=place.box, found=place)
@@ -162,7 +168,3 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise ProgramFault("the arguments must be an object")
     return given
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**6

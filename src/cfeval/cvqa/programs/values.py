@@ -341,10 +341,8 @@ def stored_names(body: list[ast.stmt]) -> frozenset[str]:
         elif isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             continue
         stack.extend(ast.iter_child_nodes(node))
-    return frozenset(names) - outer_names(body)
-
-
-def outer_names(body: list[ast.stmt]) -> frozenset[str]:
-    """The names that `global` and `nonlocal` say are of an outer function or of the module."""
+    # The names that `global` and `nonlocal` say are of an outer function or of the module.
     nodes = (node for statement in body for node in ast.walk(statement))
-    return frozenset(name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names)
+    return frozenset(names) - frozenset(
+        name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
+    )

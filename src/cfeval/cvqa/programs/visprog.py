@@ -44,7 +44,7 @@ from cfeval.cvqa.programs.text import glimpse
 from cfeval.cvqa.programs.values import Frame, Machine, kind
 from cfeval.cvqa.programs.vision import Box, Eyes, Found, View, Vision, VisionError
 
-# ruff: noqa: ARG001
+# ruff: noqa: ARG001, ARG005
 
 
 # The IoU over which the less sure of two boxes is dropped.
@@ -145,10 +145,6 @@ def _area(box: Box) -> float:
     return (box[2] - box[0] + 1) * (box[3] - box[1] + 1)
 
 
-def _count(state: Frame, box: object) -> int:
-    return len(_boxes(box))
-
-
 def _part(view: View, box: Box, place: Found | None = None) -> View:
     """A part of an image, within it; never empty."""
     left, top = max(view.box[0], box[0]), max(view.box[1], box[1])
@@ -188,18 +184,10 @@ def _beside(side: str) -> Callable[..., View]:
     return run
 
 
-def _vqa(state: Frame, image: object, question: object) -> str:
-    return state.machine.eyes.ask(_view(image), question)
-
-
 def _eval(state: Frame, expr: object) -> object:
     if not isinstance(expr, str):
         raise ProgramFault(f"EVAL takes a text, not {kind(expr)}")
     return evaluate_text(expr, state)
-
-
-def _result(state: Frame, var: object) -> object:
-    return var
 
 
 def _within(wanted: bool) -> Callable[..., list[Found]]:
@@ -224,7 +212,7 @@ _PLACED = ("image", "box")
 # Every step by its name.
 STEPS: dict[str, Step] = {
     "LOC": Step(("image", "object"), _loc),
-    "COUNT": Step(("box",), _count),
+    "COUNT": Step(("box",), lambda state, box: len(_boxes(box))),
     **{
         name: Step(_PLACED, _crop)
         for name in ("CROP", "CROP_FRONTOF", "CROP_INFRONT", "CROP_INFRONTOF", "CROP_BEHIND", "CROP_AHEAD")
@@ -233,9 +221,9 @@ STEPS: dict[str, Step] = {
     "CROP_RIGHTOF": Step(_PLACED, _beside("right")),
     "CROP_ABOVE": Step(_PLACED, _beside("above")),
     "CROP_BELOW": Step(_PLACED, _beside("below")),
-    "VQA": Step(("image", "question"), _vqa),
+    "VQA": Step(("image", "question"), lambda state, image, question: state.machine.eyes.ask(_view(image), question)),
     "EVAL": Step(("expr",), _eval),
-    "RESULT": Step(("var",), _result),
+    "RESULT": Step(("var",), lambda state, var: var),
     "INSIDE": Step(("box", "region"), _within(True)),
     "OUTSIDE": Step(("box", "region"), _within(False)),
 }

@@ -17,7 +17,6 @@ from cfeval.cvqa.records import (
     Answer,
     CvqaCondition,
     CvqaScore,
-    ProgramRun,
     QuestionPair,
 )
 from cfeval.report.gallery import Item, records_at
@@ -135,11 +134,12 @@ def _turn(score: CvqaScore, answer: Answer | None) -> Item:
     else:
         turn |= {"status": score.status.value.replace("_", " "), "why": score.reason}
     if answer is not None and answer.program is not None:
-        turn["prog"] = _program(answer.program)
+        steps = [[step.line, step.call, step.arguments, step.result] for step in answer.program.trace[:MOST_STEPS]]
+        told = {
+            "code": answer.program.code,
+            "result": answer.program.result,
+            "fault": answer.program.fault,
+            "fallback": answer.program.fallback,
+        }
+        turn["prog"] = told | {"trace": steps, "more": max(0, len(answer.program.trace) - MOST_STEPS)}
     return turn
-
-
-def _program(run: ProgramRun) -> Item:
-    steps = [[step.line, step.call, step.arguments, step.result] for step in run.trace[:MOST_STEPS]]
-    told = {"code": run.code, "result": run.result, "fault": run.fault, "fallback": run.fallback}
-    return told | {"trace": steps, "more": max(0, len(run.trace) - MOST_STEPS)}

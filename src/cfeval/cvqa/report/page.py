@@ -13,7 +13,6 @@ from markupsafe import Markup
 from cfeval.core.cli_options import Out, StudyFile, read_study_params
 from cfeval.core.files import write_text
 from cfeval.cvqa.files import Results
-from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.report.items import ENDINGS, items_of, sets_of
 from cfeval.cvqa.step_params import StudyConditions
 from cfeval.cvqa.tables import FIGURES, TABLES
@@ -23,7 +22,7 @@ from cfeval.report.bars import change_bar
 from cfeval.report.digits import two
 from cfeval.report.gallery import gallery_of
 from cfeval.report.html import Images
-from cfeval.report.page import Progress, Row, Section, not_used_of, page_of, sections_of
+from cfeval.report.page import Progress, Row, not_used_of, page_of, sections_of
 from cfeval.report.tables import limits
 
 ALPHA = 0.05
@@ -74,11 +73,20 @@ def write(
     """
     of, folders = asked.conditions, (results / "tables", results / "figures")
     sections = list(sections_of("cvqa", (TABLES, FIGURES), list(TABLES), folders, out.parent))
-    images, rows = Images(out.parent), shown_rows(sections)
+    # The rows of the first screen; one of which no pair has a score says so.
+    headline_rows = shown({section.name: section.rows for section in sections if section.name in SHOWN})
+    rows = [row for row in headline_rows if row.row.n]
+    images = Images(out.parent)
     views = [
         ({"title": name, "models": solvers}, *items_of(name, solvers, results, asked.shards, images, per_condition))
         for name, solvers in sets_of(of).items()
     ]
+    # What was tested, on what.
+    sizes: Mapping[str, int] = {
+        name: sum({one.row.type: one.row.n for one in rows if one.row.set == name}.values()) for name in sets_of(of)
+    }
+    solvers = len({one.solver for one in of})
+    parts = [f"{name}: {size:,} pairs" if size else name for name, size in sizes.items()]
     text = page_of(
         "study.html.j2",
         "cvqa.js",
@@ -88,7 +96,7 @@ def write(
         ENDINGS,
         progress,
         not_used_of(results / "questions", sets_of(of), asked.shards),
-        kicker=_kicker(of, rows),
+        kicker=" · ".join(("Counterfactual questions", f"{solvers} solver{'s' * (solvers != 1)}", *parts)),
         finding=finding([one.row for one in rows if _has_figure(one.row)]),
         caveat=test_bed([one.row for one in rows]),
         caption=_CAPTION,
@@ -99,12 +107,6 @@ def write(
         reading=_READING,
     )
     write_text(out, text)
-
-
-def shown_rows(sections: Sequence[Section]) -> list[Shown]:
-    """The rows of the first screen; one of which no pair has a score says so."""
-    headline_rows = shown({section.name: section.rows for section in sections if section.name in SHOWN})
-    return [row for row in headline_rows if row.row.n]
 
 
 def _has_figure(row: AccuracyRow) -> bool:
@@ -121,7 +123,12 @@ def finding(rows: Sequence[AccuracyRow]) -> str:
         return "No question has a score."
     own_rows = [row for row in rows if not row.test_world] or rows
     if all(row.alone for row in own_rows):
-        return _finding_alone(own_rows)
+        best = max(own_rows, key=lambda row: (row.counterfactual or 0.0, row.solver))
+        at_best = "" if len({row.solver for row in own_rows}) == 1 else "At best, "
+        return (
+            f"{at_best}{best.solver} answers {_two(best.counterfactual)} of {best.n_scored:,} questions under the “if” "
+            f"rightly on {_among(best)}. Without original questions there is no drop to measure."
+        )
     own_rows = [row for row in own_rows if not row.alone]
     fell = [row for row in own_rows if row.difference is not None and _is_shown(row) and row.difference < 0]
     names = list(dict.fromkeys(row.solver for row in own_rows))
@@ -144,16 +151,6 @@ def finding(rows: Sequence[AccuracyRow]) -> str:
     )
 
 
-def _finding_alone(rows: Sequence[AccuracyRow]) -> str:
-    """Of sets that have counterfactual questions alone."""
-    best = max(rows, key=lambda row: (row.counterfactual or 0.0, row.solver))
-    lead = f"{best.solver} answers" if len({row.solver for row in rows}) == 1 else f"At best, {best.solver} answers"
-    return (
-        f"{lead} {_two(best.counterfactual)} of {best.n_scored:,} questions under the “if” rightly on {_among(best)}. "
-        "Without original questions there is no drop to measure."
-    )
-
-
 def test_bed(rows: Sequence[AccuracyRow]) -> str:
     """A sentence that introduces the built-in solvers among the rows; empty where there are none."""
     built_in = {row.solver for row in rows if row.test_world}
@@ -169,16 +166,6 @@ def test_bed(rows: Sequence[AccuracyRow]) -> str:
 def _is_shown(row: AccuracyRow) -> bool:
     """Whether accuracy differs surely."""
     return row.p_holm is not None and row.p_holm < ALPHA
-
-
-def _kicker(of: Sequence[CvqaCondition], rows: Sequence[Shown]) -> str:
-    """What was tested, on what."""
-    sizes: Mapping[str, int] = {
-        name: sum({one.row.type: one.row.n for one in rows if one.row.set == name}.values()) for name in sets_of(of)
-    }
-    solvers = len({one.solver for one in of})
-    parts = [f"{name}: {size:,} pairs" if size else name for name, size in sizes.items()]
-    return " · ".join(("Counterfactual questions", f"{solvers} solver{'s' * (solvers != 1)}", *parts))
 
 
 def _among(row: AccuracyRow) -> str:

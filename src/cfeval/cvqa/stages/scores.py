@@ -42,7 +42,18 @@ def scores(pairs: ByKey[str, QuestionPair], replies: Iterable[Answer]) -> Iterat
         pair = pairs[reply.id]
         if reply.side not in pair.questions:
             raise InputError(f"an answer to the {reply.side} question of '{reply.id}', which has none")
-        _refuse_other(pair.questions[reply.side], reply)
+        # Sets may share ids, as puzzles of two seeds do; whatever the template, what was asked holds the question.
+        question = pair.questions[reply.side]
+        choices = read_choices(question.question)
+        which = f"the {reply.side} question of '{reply.id}'"
+        if (choices.stem if choices else question.question) not in reply.asked:
+            raise InputError(
+                f"an answer to {which}, but to another one ({reply.asked[:60]!r}); answer the set's own questions"
+            )
+        if reply.option_order and (choices is None or sorted(reply.option_order) != list(choices.letters)):
+            raise InputError(
+                f"an answer to {which} with options in the order {reply.option_order[:8]!r}, which it cannot have"
+            )
         yield _scored(pair, reply)
 
 
@@ -66,20 +77,6 @@ def read_both(
         "robust": read,
         "reference": reference.read(reply, form, choices),
     }
-
-
-def _refuse_other(question: Question, reply: Answer) -> None:
-    """Sets may share ids, as puzzles of two seeds do; whatever the template, what was asked holds the question."""
-    choices = read_choices(question.question)
-    which = f"the {reply.side} question of '{reply.id}'"
-    if (choices.stem if choices else question.question) not in reply.asked:
-        raise InputError(
-            f"an answer to {which}, but to another one ({reply.asked[:60]!r}); answer the set's own questions"
-        )
-    if reply.option_order and (choices is None or sorted(reply.option_order) != list(choices.letters)):
-        raise InputError(
-            f"an answer to {which} with options in the order {reply.option_order[:8]!r}, which it cannot have"
-        )
 
 
 def _scored(pair: QuestionPair, reply: Answer) -> CvqaScore:

@@ -205,7 +205,27 @@ def baselines(name: str, kind: str, replies: Sequence[Reply], interval: Interval
     if not pairs:
         return []
     forms, paired = {pair.form for pair in pairs}, all(pair.original is not None for pair in pairs)
-    majority = accuracies(_majority(pairs), interval)
+
+    def commonest(answers: Iterable[str]) -> str:
+        return min(Counter(answers).items(), key=lambda count: (-count[1], count[0]), default=("", 0))[0]
+
+    original = commonest(pair.original for pair in pairs if pair.original is not None)
+    counterfactual = commonest(pair.counterfactual for pair in pairs)
+    # What always saying the commonest right answer of each side scores.
+    majority = accuracies(
+        [
+            Item(
+                pair.id,
+                pair.image,
+                None if pair.original is None else float(pair.original == original),
+                float(pair.counterfactual == counterfactual),
+                (False, False),
+                pair.original is None,
+            )
+            for pair in pairs
+        ],
+        interval,
+    )
     figures_by: dict[str, Figures] = {"majority": {k: v for k, v in majority.items() if k not in ("test", "p")}}
     if forms == {"boolean"} and paired:
         opposite = {"yes": "no", "no": "yes"}
@@ -217,27 +237,6 @@ def baselines(name: str, kind: str, replies: Sequence[Reply], interval: Interval
     shared = {"set": name, "kind": "baseline", "type": kind, "n": len(pairs), "n_scored": len(pairs)}
     shared["images"] = len({pair.image for pair in pairs})
     return [AccuracyRow.model_validate({**shared, "solver": who, **figures}) for who, figures in figures_by.items()]
-
-
-def _majority(pairs: Sequence[Gold]) -> list[Item]:
-    """What always saying the commonest right answer of each side scores."""
-
-    def commonest(answers: Iterable[str]) -> str:
-        return min(Counter(answers).items(), key=lambda count: (-count[1], count[0]), default=("", 0))[0]
-
-    original = commonest(pair.original for pair in pairs if pair.original is not None)
-    counterfactual = commonest(pair.counterfactual for pair in pairs)
-    return [
-        Item(
-            pair.id,
-            pair.image,
-            None if pair.original is None else float(pair.original == original),
-            float(pair.counterfactual == counterfactual),
-            (False, False),
-            pair.original is None,
-        )
-        for pair in pairs
-    ]
 
 
 def render_accuracy(

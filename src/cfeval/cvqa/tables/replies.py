@@ -167,21 +167,7 @@ def cvqa_material(scores: Mapping[CvqaCondition, Iterable[CvqaScore]], /, **sett
 
 
 def _gathered(condition: CvqaCondition, scores: Iterable[CvqaScore], same: dict[object, object]) -> list[Reply]:
-    replies: dict[tuple[str, Side, str], Reply] = {}
-    for score in scores:
-        reply = _reply(score, same)
-        key = (reply.id, reply.side, reply.option_order)
-        if key in replies:
-            order = f", order {score.option_order}" if score.option_order else ""
-            where = f"the {score.side} question of '{score.id}'{order}"
-            raise InputError(f"two scores of {where}, of {condition.set}/{condition.solver}; give each file once")
-        replies[key] = reply
-    return [replies[key] for key in sorted(replies)]
-
-
-def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
-    """`same` keeps one copy of equal values: a study has millions of replies, and few that differ."""
-
+    # One copy of equal values is kept: a study has millions of replies, and few that differ.
     def once(value: T) -> T:
         return cast(T, same.setdefault(value, value))
 
@@ -189,22 +175,31 @@ def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
         first, second = READERS
         return once((values.get(first), values.get(second)))
 
-    return Reply(
-        id=once(score.id),
-        side=score.side,
-        type=once(score.type),
-        option_order=once(score.option_order),
-        image=once(score.image[:16]),
-        coco=score.coco,
-        gold=once(score.gold),
-        status=score.status,
-        read=of_both(score.read),
-        shown=of_both(score.shown),
-        correct=of_both(score.correct),
-        form=score.form,
-        options=score.options,
-        people=score.people,
-    )
+    replies: dict[tuple[str, Side, str], Reply] = {}
+    for score in scores:
+        reply = Reply(
+            id=once(score.id),
+            side=score.side,
+            type=once(score.type),
+            option_order=once(score.option_order),
+            image=once(score.image[:16]),
+            coco=score.coco,
+            gold=once(score.gold),
+            status=score.status,
+            read=of_both(score.read),
+            shown=of_both(score.shown),
+            correct=of_both(score.correct),
+            form=score.form,
+            options=score.options,
+            people=score.people,
+        )
+        key = (reply.id, reply.side, reply.option_order)
+        if key in replies:
+            order = f", order {score.option_order}" if score.option_order else ""
+            where = f"the {score.side} question of '{score.id}'{order}"
+            raise InputError(f"two scores of {where}, of {condition.set}/{condition.solver}; give each file once")
+        replies[key] = reply
+    return [replies[key] for key in sorted(replies)]
 
 
 def place(reader: ExtractorName) -> Literal[0, 1]:
