@@ -110,10 +110,7 @@ def solver_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
 def set_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
     """The fields of `cfeval.cvqa.tables.replies.SetFacts`, by set."""
     return {
-        name: {
-            "subset": spec.plugin_options().get("share", 1) < 1 or bool(spec.part_of),
-            "fresh_of": spec.fresh_of,
-        }
+        name: {"subset": spec.plugin_options().get("share", 1) < 1 or bool(spec.part_of), "fresh_of": spec.fresh_of}
         for name, spec in study.sets.items()
     }
 

@@ -166,10 +166,7 @@ def _result_id(result: CvqaResult) -> str:
     return id_of(result.row)
 
 
-_ANSWERS: dict[Form, tuple[str, ...]] = {
-    "boolean": ("yes", "no"),
-    "number": tuple(map(str, range(11))),
-}
+_ANSWERS: dict[Form, tuple[str, ...]] = {"boolean": ("yes", "no"), "number": tuple(map(str, range(11)))}
 
 
 class RandomPlugin(plugin.Plugin):

@@ -1,26 +1,31 @@
-"""The functions that programs know from Python, on a program's own values; what costs more than a step takes more."""
+"""Calling functions, and those that programs know from Python; what costs more than a step takes more.
+
+Functions that are offered are recorded where they are traced; the program's own run in a frame of their own.
+"""
 
 # ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
 import ast
 import builtins
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from zlib import crc32
 
-from cfeval.cvqa.programs import text
-from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.limits import Exhausted, ProgramFault, Unsupported
-from cfeval.cvqa.programs.objects import Class, Instance, Named
-from cfeval.cvqa.programs.operators import binary
+from cfeval.cvqa.programs.operators import binary, formatted, glimpse, quoted, text_of
 from cfeval.cvqa.programs.parser import EXCEPTIONS
 from cfeval.cvqa.programs.values import (
     NUMBERS,
+    Class,
     Error,
+    Frame,
     Function,
+    Instance,
     Lazy,
     Machine,
     Members,
+    Named,
     Native,
     collect,
     iterate,
@@ -28,6 +33,82 @@ from cfeval.cvqa.programs.values import (
     kind,
     weigh,
 )
+
+
+def call(function: object, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> Any:
+    """Call a function: one that is offered, or one of the program's own."""
+    if isinstance(function, Native):
+        line = machine.line
+        try:
+            result = function.run(machine, *function.receiver, *arguments, **named)
+        except TypeError:
+            # Say so where a call failed because it does not fit what the function takes.
+            signature = inspect.signature(function.run)
+            try:
+                signature.bind(None, *function.receiver, *arguments, **named)
+            except TypeError:
+                taken = [str(name) for name in signature.parameters][1 + len(function.receiver) :]
+                raise ProgramFault(
+                    f"{function.name} takes ({', '.join(taken)}) and was called otherwise", kind="TypeError"
+                ) from None
+            raise
+        if function.traced:
+            shown = [glimpse(value) for value in (*function.receiver, *arguments)]
+            shown += [f"{name}={glimpse(value)}" for name, value in named.items()]
+            machine.trace.add(line, function.name, ", ".join(shown), glimpse(result))
+        return machine.meter.keep(result)
+    if isinstance(function, Class):
+        return instantiate(function, arguments, named, machine)
+    if isinstance(function, Instance) and (method := function.cls.find("__call__")):
+        return call(method[1], [function, *arguments], named, machine)
+    if not isinstance(function, Function):
+        raise ProgramFault(f"a value of type {kind(function)} cannot be called", kind="TypeError")
+    if machine.level >= machine.meter.budget.depth:
+        raise Exhausted(f"functions called within each other more than {machine.meter.budget.depth} deep")
+    bound = _bound(function, arguments, named)
+    inner = Frame(machine, function.outer, bound, function.local, function=function)
+    machine.level += 1
+    try:
+        return function.body(inner)
+    finally:
+        machine.level -= 1
+
+
+def instantiate(cls: Class, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> Instance:
+    """An object of a program's class; of an enumeration the member with that value."""
+    if cls.enumeration:
+        members = [member for member in cls.members.values() if isinstance(member, Instance)]
+        wanted = list(arguments) + list(named.values())
+        chosen = next((member for member in members if [member.names["value"]] == wanted), None)
+        if chosen is None:
+            raise ProgramFault(f"{cls.name} has no member with this value", kind="ValueError")
+        return chosen
+    machine.meter.length(len(cls.members))
+    instance = Instance(cls)
+    method = cls.find("__init__")
+    if cls.exception:
+        instance.names["args"] = tuple(arguments)
+    if method is not None:
+        call(method[1], [instance, *arguments], named, machine)
+    elif (arguments or named) and not cls.exception:
+        raise ProgramFault(f"{cls.name}() takes no arguments", kind="TypeError")
+    return instance
+
+
+def _bound(function: Function, arguments: Sequence[object], named: dict[str, object]) -> dict[str, object]:
+    names, defaults = function.names, function.defaults
+    bound = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)) | dict(function.by_name)
+    given = dict(zip(names, arguments, strict=False))
+    missing = [name for name in (*names, *function.only) if name not in bound | given | named]
+    extra = {name: value for name, value in named.items() if name not in (*names, *function.only)}
+    twice = given.keys() & named.keys()
+    if missing or twice or (extra and not function.named) or (len(arguments) > len(names) and not function.rest):
+        taken = [*names, *function.only]
+        raise ProgramFault(f"{function.name} takes ({', '.join(taken)}) and was called otherwise", kind="TypeError")
+    rest: dict[str, object] = {function.rest: tuple(arguments[len(names) :])} if function.rest else {}
+    rest |= {function.named: extra} if function.named else {}
+    return bound | given | {name: value for name, value in named.items() if name not in extra} | rest
+
 
 _PLUS = ast.Add()
 # Decimal places that `round` takes.
@@ -239,14 +320,14 @@ def _hash(machine: Machine, value: object, /) -> int:
         return hash(tuple(_hash(machine, item) for item in value))
     if isinstance(value, int | float) or (isinstance(value, Instance) and value.has("__hash__")):
         return hash(value)
-    return crc32(text.quoted(value, machine.meter).encode())
+    return crc32(quoted(value, machine.meter).encode())
 
 
 def _exception(name: str) -> Native:
     """An exception that can be raised; its text is its first argument."""
 
     def run(machine: Machine, /, *values: object) -> Error:
-        message = text.text_of(values[0] if len(values) == 1 else values, machine.meter) if values else ""
+        message = text_of(values[0] if len(values) == 1 else values, machine.meter) if values else ""
         return Error(name, message)
 
     return Native(name, run, type=(Error,))
@@ -259,7 +340,7 @@ def _print(machine: Machine, /, *values: object, **named: object) -> None:
 def _types() -> Iterator[Native]:
     yield Native("int", _int, type=(int,))
     yield Native("float", _float, type=(float,))
-    yield Native("str", lambda machine, value="", /: text.text_of(value, machine.meter), type=(str,))
+    yield Native("str", lambda machine, value="", /: text_of(value, machine.meter), type=(str,))
     yield Native("bool", lambda machine, value=False, /: bool(value), type=(bool,))
     yield Native("list", lambda machine, values=(), /: collect(values, machine.meter), type=(list,))
     yield Native("tuple", lambda machine, values=(), /: tuple(collect(values, machine.meter)), type=(tuple,))
@@ -291,8 +372,8 @@ _OTHERS: dict[str, Callable[..., object]] = {
     "pow": lambda machine, base, exp: binary(ast.Pow(), base, exp, machine.meter),
     "chr": _chr,
     "ord": lambda machine, sign, /: ord(sign),
-    "repr": lambda machine, value, /: text.quoted(value, machine.meter),
-    "format": lambda machine, value, spec="", /: text.formatted(value, spec, machine.meter),
+    "repr": lambda machine, value, /: quoted(value, machine.meter),
+    "format": lambda machine, value, spec="", /: formatted(value, spec, machine.meter),
     "iter": _iter,
     "callable": _callable,
     "hash": _hash,

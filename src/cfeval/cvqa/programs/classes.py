@@ -7,13 +7,27 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from cfeval.cvqa.programs import text
-from cfeval.cvqa.programs.calls import call, instantiate
+from cfeval.cvqa.programs.builtins import call, instantiate
 from cfeval.cvqa.programs.image_patch import ATTRIBUTES, METHODS
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
-from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super, Unbound
+from cfeval.cvqa.programs.operators import quoted
 from cfeval.cvqa.programs.parser import EXCEPTIONS
-from cfeval.cvqa.programs.values import Function, Image, ImagePatch, Machine, Module, Native, collect, kind
+from cfeval.cvqa.programs.values import (
+    Class,
+    Function,
+    Image,
+    ImagePatch,
+    Instance,
+    Machine,
+    Module,
+    Named,
+    Native,
+    Property,
+    Super,
+    Unbound,
+    collect,
+    kind,
+)
 
 
 def _extended_only(machine: Machine, /, *values: object) -> None:
@@ -296,7 +310,7 @@ def _values(value: Instance) -> tuple[object, ...]:
 
 
 def _shown(machine: Machine, self: Instance, /) -> str:
-    parts = [f"{name}={text.quoted(self.names.get(name), machine.meter)}" for name in self.cls.fields]
+    parts = [f"{name}={quoted(self.names.get(name), machine.meter)}" for name in self.cls.fields]
     return machine.meter.keep(f"{self.cls.name}({', '.join(parts)})")
 
 

@@ -258,33 +258,6 @@ class Trace:
         return self._steps
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The answer's text, or why there is none; what was used and called either way.
-
-    `unsupported`: the fault is a limit of the interpreter; `nothing`: the program returned nothing.
-    """
-
-    result: str
-    fault: str
-    unsupported: bool
-    nothing: bool
-    steps: int
-    calls: int
-    trace: Sequence[TraceStep]
-
-
-def returned(result: str, meter: Meter, trace: Trace, nothing: bool = False) -> Outcome:
-    """The outcome of a program that ran to its end."""
-    return Outcome(result, "", False, nothing, meter.steps, meter.calls, tuple(trace.steps))
-
-
-def failed(fault: ProgramFault, meter: Meter, trace: Trace) -> Outcome:
-    """The outcome of a program that did not."""
-    unsupported = isinstance(fault, Unsupported)
-    return Outcome("", str(fault), unsupported, False, meter.steps, meter.calls, tuple(trace.steps))
-
-
 def cut(text: str) -> str:
     """A text that a record can hold and a reader take in."""
     return clean(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")

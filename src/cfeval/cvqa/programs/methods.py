@@ -16,21 +16,23 @@ import PIL.Image
 
 from cfeval.core.errors import nearest
 from cfeval.cvqa.programs import classes, image_patch, standard_modules
-from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
-from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs.builtins import FUNCTIONS, call, sort_order
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
-from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super
-from cfeval.cvqa.programs.operators import binary, equal, sign_of
-from cfeval.cvqa.programs.text import filled
+from cfeval.cvqa.programs.operators import binary, equal, filled, sign_of
 from cfeval.cvqa.programs.values import (
+    Class,
     Function,
     ImagePatch,
+    Instance,
     Lazy,
     Machine,
     Members,
     Module,
+    Named,
     Native,
+    Property,
     Queue,
+    Super,
     Tally,
     collect,
     iterate,
@@ -187,42 +189,13 @@ def _join(machine: Machine, value: str, items: object, /) -> str:
     return value.join(parts)
 
 
-_TEXT: dict[str, Callable[..., object]] = {
-    "lower": str.lower,
-    "upper": str.upper,
-    "title": str.title,
-    "capitalize": str.capitalize,
-    "strip": str.strip,
-    "lstrip": str.lstrip,
-    "rstrip": str.rstrip,
-    "split": str.split,
-    "splitlines": str.splitlines,
-    "startswith": str.startswith,
-    "endswith": str.endswith,
-    "isdigit": str.isdigit,
-    "isdecimal": str.isdecimal,
-    "isnumeric": str.isnumeric,
-    "isalpha": str.isalpha,
-    "count": str.count,
-    "find": str.find,
-    "index": str.index,
-    "rfind": str.rfind,
-    "rindex": str.rindex,
-    "rsplit": str.rsplit,
-    "partition": str.partition,
-    "rpartition": str.rpartition,
-    "removeprefix": str.removeprefix,
-    "removesuffix": str.removesuffix,
-    "casefold": str.casefold,
-    "swapcase": str.swapcase,
-    "isalnum": str.isalnum,
-    "isspace": str.isspace,
-    "isupper": str.isupper,
-    "islower": str.islower,
-    "istitle": str.istitle,
-}
+_TEXT = (
+    "lower upper title capitalize strip lstrip rstrip split splitlines startswith endswith isdigit isdecimal "
+    "isnumeric isalpha count find index rfind rindex rsplit partition rpartition removeprefix removesuffix casefold "
+    "swapcase isalnum isspace isupper islower istitle"
+)
 METHODS["str"] = (
-    {name: _plain(method) for name, method in _TEXT.items()}
+    {name: _plain(getattr(str, name)) for name in _TEXT.split()}
     | {method.__name__: _padded(method) for method in (str.zfill, str.ljust, str.rjust, str.center)}
     | {
         "replace": _replace,
@@ -350,18 +323,10 @@ def _tally(machine: Machine, value: Tally, other: Any, sign: int) -> None:
         machine.meter.grow(len(value))
 
 
-def _subtract(machine: Machine, value: Tally, other: Any, /) -> None:
-    _tally(machine, value, other, -1)
-
-
 def _most_common(machine: Machine, value: Tally, n: int | None = None) -> list[object]:
     pairs = list(value.items())
     order = sort_order(machine, pairs, Native("count", lambda _, pair: pair[1]), reverse=True)
     return [pairs[number] for number in order[:n]]
-
-
-def _elements(machine: Machine, value: Tally, /) -> Lazy:
-    return Lazy(name for name, count in list(value.items()) for _ in range(count))
 
 
 def _listing(view: Callable[[dict[object, object]], Any]) -> Callable[..., object]:
@@ -389,32 +354,20 @@ METHODS["defaultdict"] = METHODS["dict"]
 METHODS["Counter"] = METHODS["dict"] | {
     "most_common": _most_common,
     "total": lambda machine, value, /: call(FUNCTIONS["sum"], [list(value.values())], {}, machine),
-    "elements": _elements,
-    "subtract": _subtract,
+    "elements": lambda machine, value, /: Lazy(name for name, count in list(value.items()) for _ in range(count)),
+    "subtract": lambda machine, value, other, /: _tally(machine, value, other, -1),
 }
-
-
-def _append_left(machine: Machine, value: list[object], item: object, /) -> None:
-    _insert(machine, value, 0, item)
 
 
 METHODS["deque"] = METHODS["list"] | {
     "popleft": lambda machine, value, /: _pop(machine, value, 0),
-    "appendleft": _append_left,
+    "appendleft": lambda machine, value, item, /: _insert(machine, value, 0, item),
 }
 
 
 def _add(machine: Machine, value: Members, item: object, /) -> None:
     value.add(key(item, machine.meter))
     machine.meter.grow(len(value))
-
-
-def _discard(machine: Machine, value: Members, item: object, /) -> None:
-    value.discard(key(item, machine.meter))
-
-
-def _remove_member(machine: Machine, value: Members, item: object, /) -> None:
-    value.remove(key(item, machine.meter))
 
 
 def _take_first(machine: Machine, value: Members, /) -> object:
@@ -437,8 +390,8 @@ def _with(combine: Callable[[Members, Members], Any]) -> Callable[..., object]:
 
 METHODS["set"] = {
     "add": _add,
-    "discard": _discard,
-    "remove": _remove_member,
+    "discard": lambda machine, value, item, /: value.discard(key(item, machine.meter)),
+    "remove": lambda machine, value, item, /: value.remove(key(item, machine.meter)),
     "pop": _take_first,
     "update": update,
     "copy": _copy,

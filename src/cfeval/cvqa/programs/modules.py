@@ -16,14 +16,12 @@ from typing import Any
 
 import PIL.Image
 
-from cfeval.cvqa.programs import classes, standard_modules, text
-from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
-from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs import classes, standard_modules
+from cfeval.cvqa.programs.builtins import FUNCTIONS, call, sort_order
 from cfeval.cvqa.programs.expressions import SUPER, item_of
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
 from cfeval.cvqa.programs.methods import attribute, update
-from cfeval.cvqa.programs.objects import Instance, Suppressed
-from cfeval.cvqa.programs.operators import binary, sign_of
+from cfeval.cvqa.programs.operators import binary, quoted, sign_of, written
 from cfeval.cvqa.programs.parser import IMPORTED
 from cfeval.cvqa.programs.standard_modules import MATH
 from cfeval.cvqa.programs.values import (
@@ -33,12 +31,14 @@ from cfeval.cvqa.programs.values import (
     Frame,
     Function,
     Image,
+    Instance,
     Lazy,
     Machine,
     Members,
     Module,
     Native,
     Queue,
+    Suppressed,
     Tally,
     collect,
     iterate,
@@ -287,12 +287,12 @@ def _loads(machine: Machine, s: object, /) -> object:
         value = json.loads(s, parse_int=lambda digits: machine.meter.keep(int(digits[:400])))
     except ValueError as error:
         raise ProgramFault(f"not JSON: {error}", kind="ValueError", message=str(error)) from None
-    text.written(value, 2 * machine.meter.budget.string, machine.meter)
+    written(value, 2 * machine.meter.budget.string, machine.meter)
     return value
 
 
 def _dumps(machine: Machine, obj: object, /, *, indent: object = None, ensure_ascii: object = True) -> str:
-    text.quoted(obj, machine.meter)
+    quoted(obj, machine.meter)
     small = indent if isinstance(indent, int) and 0 <= indent <= 8 else None
     return machine.meter.keep(json.dumps(obj, indent=small, ensure_ascii=bool(ensure_ascii)))
 
@@ -308,25 +308,8 @@ def _nothing(machine: Machine, /, *values: object) -> None:
 # The names of `typing` that are types.
 _NAMES = {"List": (list,), "Dict": (dict,), "Set": (Members,), "Tuple": (tuple,), "Sequence": (list, tuple, str, range)}
 _TYPES = (
-    "Iterator",
-    "Mapping",
-    "TypeVar",
-    "Generic",
-    "Protocol",
-    "ClassVar",
-    "Final",
-    "Generator",
-    "Any",
-    "Dict",
-    "Iterable",
-    "List",
-    "Optional",
-    "Sequence",
-    "Set",
-    "Tuple",
-    "Union",
-    "Callable",
-    "Literal",
+    "Iterator Mapping TypeVar Generic Protocol ClassVar Final Generator Any Dict Iterable List Optional Sequence Set "
+    "Tuple Union Callable Literal"
 )
 _IMAGES = Module("PIL.Image", {"Image": Native("Image", _nothing, type=(Image,))}, frozenset(dir(PIL.Image)))
 # Every module by its name.
@@ -395,7 +378,7 @@ MODULES: dict[str, Module] = {
     "typing": Module(
         "typing",
         {
-            **{name: Native(name, _nothing, type=_NAMES.get(name, (type(None),))) for name in _TYPES},
+            **{name: Native(name, _nothing, type=_NAMES.get(name, (type(None),))) for name in _TYPES.split()},
             "NamedTuple": classes.NAMED_TUPLE,
         },
     ),

@@ -7,84 +7,23 @@ import ast
 import builtins
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from cfeval.cvqa.programs.limits import Budget, Exhausted, ProgramFault, Unsupported
-from cfeval.cvqa.programs.objects import SPECIAL
+from cfeval.cvqa.programs.values import SPECIAL
 
 # The file name given to the parser, which looks for the line of an error in it: a name that no file can have.
 NOWHERE = "<program>/."
-_STATEMENTS = (
-    ast.FunctionDef,
-    ast.ClassDef,
-    ast.Return,
-    ast.Delete,
-    ast.Assign,
-    ast.AugAssign,
-    ast.AnnAssign,
-    ast.For,
-    ast.While,
-    ast.If,
-    ast.With,
-    ast.Match,
-    ast.Try,
-    ast.Raise,
-    ast.Global,
-    ast.Nonlocal,
-    ast.Assert,
-    ast.Import,
-    ast.ImportFrom,
-    ast.Expr,
-    ast.Pass,
-    ast.Break,
-    ast.Continue,
+# What a tree may hold, by classes of `ast`.
+_ALLOWED_NAMES = (
+    "Module Expression FunctionDef ClassDef Return Delete Assign AugAssign AnnAssign For While If With Match Try "
+    "Raise Global Nonlocal Assert Import ImportFrom Expr Pass Break Continue BoolOp BinOp UnaryOp Lambda IfExp Dict "
+    "Set ListComp SetComp DictComp GeneratorExp Compare Call FormattedValue JoinedStr Constant Attribute Subscript "
+    "Name List Tuple Slice NamedExpr Starred Yield YieldFrom operator unaryop boolop cmpop expr_context comprehension "
+    "arguments arg keyword alias excepthandler withitem match_case pattern"
 )
-EXPRESSIONS = (
-    ast.BoolOp,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Lambda,
-    ast.IfExp,
-    ast.Dict,
-    ast.Set,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-    ast.Compare,
-    ast.Call,
-    ast.FormattedValue,
-    ast.JoinedStr,
-    ast.Constant,
-    ast.Attribute,
-    ast.Subscript,
-    ast.Name,
-    ast.List,
-    ast.Tuple,
-    ast.Slice,
-    ast.NamedExpr,
-    ast.Starred,
-    ast.Yield,
-    ast.YieldFrom,
-)
-_PARTS = (
-    ast.Module,
-    ast.Expression,
-    ast.operator,
-    ast.unaryop,
-    ast.boolop,
-    ast.cmpop,
-    ast.expr_context,
-    ast.comprehension,
-    ast.arguments,
-    ast.arg,
-    ast.keyword,
-    ast.alias,
-    ast.excepthandler,
-    ast.withitem,
-    ast.match_case,
-    ast.pattern,
-)
-_ALLOWED = _STATEMENTS + EXPRESSIONS + _PARTS
+_ALLOWED: tuple[type[ast.AST], ...] = tuple(getattr(ast, name) for name in _ALLOWED_NAMES.split())
 _NAMES_OF_NODES: dict[type[ast.AST], str] = {
     ast.AsyncFunctionDef: "an async function",
     ast.AsyncWith: "`async with`",
@@ -129,24 +68,22 @@ def parsed(code: str, budget: Budget) -> ast.Module:
     """The tree of a text, unchecked; Python's parser gives up on absurd nesting by itself."""
     if len(code) > budget.string:
         raise Exhausted(f"a program of {len(code)} characters; at most {budget.string} are allowed")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(code, NOWHERE)
-    except SyntaxError as error:
-        raise ProgramFault(f"not Python: {error.msg}", error.lineno or 0, "SyntaxError") from None
-    except (RecursionError, MemoryError):
-        raise Exhausted("the program is nested too deeply to be read; use simple statements") from None
-    except ValueError as error:
-        raise ProgramFault(f"not Python: {error}", kind="SyntaxError") from None
+    with _parser_faults():
+        return ast.parse(code, NOWHERE)
 
 
 def check_grammar(tree: ast.Module) -> None:
     """Raise what Python's compiler finds wrong beyond the syntax, such as a lone `return`; nothing is run."""
+    with _parser_faults():
+        compile(tree, NOWHERE, "exec", dont_inherit=True)
+
+
+@contextmanager
+def _parser_faults() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(tree, NOWHERE, "exec", dont_inherit=True)
+            yield
     except SyntaxError as error:
         raise ProgramFault(f"not Python: {error.msg}", error.lineno or 0, "SyntaxError") from None
     except (RecursionError, MemoryError):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs.builtins import call
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
 from cfeval.cvqa.programs.operators import binary, sign_of
 from cfeval.cvqa.programs.regex import Pattern, Spans, compiled, matched, spans
@@ -178,37 +178,10 @@ RE = Module(
 
 # The largest factorial that a float can hold.
 _LARGEST_FACTORIAL = 170
-_OF_NUMBERS: tuple[Callable[..., object], ...] = (
-    math.acos,
-    math.asin,
-    math.atan,
-    math.atan2,
-    math.cbrt,
-    math.ceil,
-    math.copysign,
-    math.cos,
-    math.degrees,
-    math.exp,
-    math.fabs,
-    math.floor,
-    math.fmod,
-    math.gcd,
-    math.hypot,
-    math.isclose,
-    math.isfinite,
-    math.isinf,
-    math.isnan,
-    math.isqrt,
-    math.lcm,
-    math.log,
-    math.log10,
-    math.log2,
-    math.pow,
-    math.radians,
-    math.sin,
-    math.sqrt,
-    math.tan,
-    math.trunc,
+# Functions of `math` that take numbers alone.
+_OF_NUMBERS = (
+    "acos asin atan atan2 cbrt ceil copysign cos degrees exp fabs floor fmod gcd hypot isclose isfinite isinf isnan "
+    "isqrt lcm log log10 log2 pow radians sin sqrt tan trunc"
 )
 
 
@@ -254,7 +227,7 @@ def _fsum(machine: Machine, values: object, /) -> float:
 
 
 _MATH_FUNCTIONS: dict[str, Callable[..., object]] = {
-    **{function.__name__: _numbers_only(function) for function in _OF_NUMBERS},
+    **{name: _numbers_only(getattr(math, name)) for name in _OF_NUMBERS.split()},
     **{function.__name__: _bounded(function) for function in (math.factorial, math.comb, math.perm)},
     "dist": _dist,
     "prod": _prod,

@@ -10,19 +10,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfeval.core.errors import nearest
-from cfeval.cvqa.programs.builtins import is_exception
-from cfeval.cvqa.programs.calls import call, instantiate
+from cfeval.cvqa.programs.builtins import call, instantiate, is_exception
 from cfeval.cvqa.programs.classes import close_class, delete_member, open_class, set_member
-from cfeval.cvqa.programs.expressions import CLASS, assign, defined, evaluate, item_of, slice_of
+from cfeval.cvqa.programs.expressions import CLASS, assign, defined, evaluate, item_of, matches, slice_of
 from cfeval.cvqa.programs.limits import PYTHON_ERRORS, Exhausted, ProgramFault, Unsupported, from_python
 from cfeval.cvqa.programs.methods import attribute
 from cfeval.cvqa.programs.modules import MODULES
-from cfeval.cvqa.programs.objects import Class, Instance, Suppressed
-from cfeval.cvqa.programs.operators import extended
+from cfeval.cvqa.programs.operators import extended, text_of
 from cfeval.cvqa.programs.parser import EXCEPTIONS, exists
-from cfeval.cvqa.programs.patterns import matches
-from cfeval.cvqa.programs.text import text_of
-from cfeval.cvqa.programs.values import Error, Frame, Lazy, Machine, Native, iterate, key, kind, stored_names
+from cfeval.cvqa.programs.values import (
+    Class,
+    Error,
+    Frame,
+    Instance,
+    Lazy,
+    Machine,
+    Native,
+    Suppressed,
+    iterate,
+    key,
+    kind,
+    stored_names,
+)
 from cfeval.cvqa.programs.vision import VisionError
 
 # A block as it runs: it yields what the program yields, and returns what ended it.

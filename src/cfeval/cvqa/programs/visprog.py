@@ -23,26 +23,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cfeval.core.errors import nearest
-from cfeval.cvqa.programs.coercion import normalise
 from cfeval.cvqa.programs.expressions import evaluate
-from cfeval.cvqa.programs.limits import (
-    PYTHON_ERRORS,
-    Broken,
-    Budget,
-    Exhausted,
-    Meter,
-    Outcome,
-    ProgramFault,
-    Trace,
-    Unsupported,
-    failed,
-    from_python,
-    returned,
-)
+from cfeval.cvqa.programs.limits import PYTHON_ERRORS, Budget, Exhausted, ProgramFault, Unsupported, from_python
+from cfeval.cvqa.programs.operators import glimpse
 from cfeval.cvqa.programs.parser import NOWHERE, check, parsed
-from cfeval.cvqa.programs.text import glimpse
 from cfeval.cvqa.programs.values import Frame, Machine, kind
-from cfeval.cvqa.programs.vision import Box, Eyes, Found, View, Vision, VisionError
+from cfeval.cvqa.programs.vision import Box, Found, View, VisionError
 
 # ruff: noqa: ARG001, ARG005
 
@@ -54,35 +40,12 @@ GROWTH = 1.5
 _QUOTED = re.compile(r"""('[^'\\]*'|"[^"\\]*")""")
 _PLACE = re.compile(r"\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}")
 _XOR = re.compile(r"\bxor\b")
-_ALLOWED = (
-    ast.Expression,
-    ast.BoolOp,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.IfExp,
-    ast.Compare,
-    ast.Constant,
-    ast.Name,
-    ast.boolop,
-    ast.Not,
-    ast.USub,
-    ast.UAdd,
-    ast.Add,
-    ast.Sub,
-    ast.Mult,
-    ast.Div,
-    ast.FloorDiv,
-    ast.Mod,
-    ast.Eq,
-    ast.NotEq,
-    ast.Lt,
-    ast.LtE,
-    ast.Gt,
-    ast.GtE,
-    ast.In,
-    ast.NotIn,
-    ast.expr_context,
+# What an expression of EVAL may hold, by classes of `ast`.
+_ALLOWED_NAMES = (
+    "Expression BoolOp BinOp UnaryOp IfExp Compare Constant Name boolop Not USub UAdd Add Sub Mult Div FloorDiv Mod Eq "
+    "NotEq Lt LtE Gt GtE In NotIn expr_context"
 )
+_ALLOWED: tuple[type[ast.AST], ...] = tuple(getattr(ast, name) for name in _ALLOWED_NAMES.split())
 
 
 @dataclass(frozen=True)
@@ -290,24 +253,18 @@ class Line:
     arguments: dict[str, ast.Name | ast.Constant]
 
 
-def run_visprog(code: str, root: View, vision: Vision, budget: Budget) -> Outcome:
-    """Run a program on an image. What it does wrong is the outcome's `fault`, one line.
+def run_visprog(code: str, machine: Machine) -> object:
+    """What the last line of a program makes of an image.
 
     Raises:
+        ProgramFault: what the program does wrong.
         VisionError: a call to a model failed (its status is not `ok`); that is no fault of the program.
     """
-    meter, trace = Meter(budget), Trace()
-    machine = Machine(meter, trace, Eyes(vision, meter, root))
-    try:
-        lines = read(code, budget)
-        state = Frame(machine, names={"IMAGE": root})
-        for line in lines:
-            _run(line, state)
-        return returned(normalise(state.names[lines[-1].output]), meter, trace)
-    except ProgramFault as fault:
-        return failed(fault, meter, trace)
-    except Broken as broken:
-        raise broken.error from None
+    lines = read(code, machine.meter.budget)
+    state = Frame(machine, names={"IMAGE": machine.eyes.root})
+    for line in lines:
+        _run(line, state)
+    return state.names[lines[-1].output]
 
 
 def read(code: str, budget: Budget) -> list[Line]:

@@ -10,15 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.core.records import Status
-from cfeval.cvqa.records import (
-    AS_PUBLISHED,
-    HEADLINE,
-    SIDES,
-    Answer,
-    CvqaCondition,
-    CvqaScore,
-    QuestionPair,
-)
+from cfeval.cvqa.records import AS_PUBLISHED, HEADLINE, SIDES, Answer, CvqaCondition, CvqaScore, QuestionPair
 from cfeval.report.gallery import Item, records_at
 from cfeval.report.html import Images
 

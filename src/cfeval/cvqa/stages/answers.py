@@ -33,11 +33,7 @@ class _Put:
 
 
 def answers(
-    pairs: Iterable[QuestionPair],
-    open_image: Callable[[ImageRef], Image],
-    solver: Solver,
-    orders: int,
-    seed: int,
+    pairs: Iterable[QuestionPair], open_image: Callable[[ImageRef], Image], solver: Solver, orders: int, seed: int
 ) -> Iterator[Answer]:
     """Ask the questions of every pair, in order; a question with options in `orders` of their orders.
 

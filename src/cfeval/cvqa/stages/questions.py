@@ -55,8 +55,7 @@ def run(
 
 
 def run_export(
-    questions: Annotated[list[Path], typer.Argument(help="Pairs of questions (JSONL) with all their shards.")],
-    out: Out,
+    questions: Annotated[list[Path], typer.Argument(help="Pairs of questions (JSONL) with all their shards.")], out: Out
 ) -> None:
     """Write pairs of questions as the published CSV, for other tools.
 

@@ -13,16 +13,7 @@ from cfeval.cvqa import open_answers
 from cfeval.cvqa.choices import ALPHABET, Choices, read_choices
 from cfeval.cvqa.extraction import reference, robust
 from cfeval.cvqa.files import AnswersFiles, QuestionsFile
-from cfeval.cvqa.records import (
-    AS_PUBLISHED,
-    Answer,
-    CvqaScore,
-    ExtractorName,
-    Form,
-    Question,
-    QuestionPair,
-    form_of,
-)
+from cfeval.cvqa.records import AS_PUBLISHED, Answer, CvqaScore, ExtractorName, Form, Question, QuestionPair, form_of
 from cfeval.inference.thinking import without_thoughts
 
 
@@ -73,10 +64,7 @@ def read_both(
         return {"robust": None, "reference": None}
     # A number that no option has is a clear answer, and a wrong one.
     read = robust.read(reply, form, choices, question) or (robust.outside(reply, choices) if choices else None)
-    return {
-        "robust": read,
-        "reference": reference.read(reply, form, choices),
-    }
+    return {"robust": read, "reference": reference.read(reply, form, choices)}
 
 
 def _scored(pair: QuestionPair, reply: Answer) -> CvqaScore:

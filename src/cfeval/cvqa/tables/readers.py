@@ -11,16 +11,7 @@ from typing import Annotated, Any
 
 from cfeval.core.records import Status
 from cfeval.cvqa.choices import LETTERS
-from cfeval.cvqa.records import (
-    AS_PUBLISHED,
-    HEADLINE,
-    READERS,
-    SIDES,
-    SYNTHETIC,
-    CvqaCondition,
-    ExtractorName,
-    Side,
-)
+from cfeval.cvqa.records import AS_PUBLISHED, HEADLINE, READERS, SIDES, SYNTHETIC, CvqaCondition, ExtractorName, Side
 from cfeval.cvqa.tables.items import (
     Kind,
     Llm,
