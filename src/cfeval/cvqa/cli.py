@@ -27,11 +27,10 @@ from cfeval.cvqa.files import Results, TableFile, usable
 from cfeval.cvqa.plugins.question_sets import id_of
 from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, QuestionPair, Reading, Side
 from cfeval.cvqa.stages.scores import scores
-from cfeval.cvqa.stages.statistics import PairStatistics, question_pairs
 from cfeval.cvqa.step_params import TablesParams
 from cfeval.cvqa.tables import FIGURES, TABLES, accuracy
 from cfeval.cvqa.tables.accuracy import AccuracyRow, metrics, render_accuracy, rows_of
-from cfeval.cvqa.tables.replies import CvqaTableData, PublishedAnswer, cvqa_material
+from cfeval.cvqa.tables.replies import CvqaTableData, PairStatistics, PublishedAnswer, cvqa_material, question_pairs
 from cfeval.cvqa.tables.sets import STATISTICS
 from cfeval.report.files import Figures, TablesFolder, draw_figures, write_metrics, write_table
 from cfeval.report.tables import markdown

@@ -84,10 +84,7 @@ _LONGEST = 2_000
 
 def written_calls(text: str) -> tuple[ToolCall, ...]:
     """Calls that a model wrote into its reply as `<tool_call>{"name": …, "arguments": {…}}</tool_call>`."""
-    return tuple(_written(text))
-
-
-def _written(text: str) -> Iterator[ToolCall]:
+    calls = []
     for number, call in enumerate(_WRITTEN.findall(text)):
         try:
             content = json.loads(call)
@@ -95,9 +92,9 @@ def _written(text: str) -> Iterator[ToolCall]:
             content = {}
         name, arguments = content.get("name"), content.get("arguments", content.get("parameters", {}))
         if isinstance(name, str):
-            yield ToolCall(
-                f"written-{number}", name, arguments if isinstance(arguments, str) else json.dumps(arguments)
-            )
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            calls.append(ToolCall(f"written-{number}", name, text))
+    return tuple(calls)
 
 
 class Toolbox:
@@ -172,13 +169,7 @@ class Toolbox:
         box = given.get(name)
         if box is None:
             return self._root
-        if not (
-            isinstance(box, list)
-            and len(box) == 4
-            and all(
-                (isinstance(edge, int | float) and not isinstance(edge, bool) and abs(edge) < 10**6) for edge in box
-            )
-        ):
+        if not (isinstance(box, list) and len(box) == 4 and all(map(_is_number, box))):
             raise ProgramFault(f"{name} must be [left, top, right, bottom] in pixels")
         if place := self._found.get(tuple(map(round, box))):
             return replace(self._root, box=place.box, found=place)
@@ -187,6 +178,10 @@ class Toolbox:
         if cut_at[0] >= cut_at[2] or cut_at[1] >= cut_at[3]:
             raise ProgramFault(f"{name} {box} holds no pixel of the image, which has {right:.0f} × {bottom:.0f}")
         return replace(self._root, box=cut_at)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**6
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:

@@ -121,7 +121,9 @@ def member(value: Instance | Class | Super | Named, name: str) -> tuple[object, 
     """The attribute of an object, class, `super()` or named tuple, as the only item; nothing where there is none."""
     if isinstance(value, Class):
         entry = value.find(name)
-        return (_of_class(entry[1], value),) if entry else ()
+        if entry is None:
+            return ()
+        return (_bound(entry[1], value) if isinstance(entry[1], Unbound) else entry[1],)
     if isinstance(value, Super):
         entry = value.above.find(name) if value.above else None
         return (_bound(entry[1], value.instance),) if entry else _of_object(value, name)
@@ -144,12 +146,6 @@ def _read(instance: Instance, name: str, prop: Property) -> object:
     if prop.cached:
         instance.names[name] = result
     return result
-
-
-def _of_class(entry: object, cls: Class) -> object:
-    if isinstance(entry, Unbound):
-        return _bound(entry.function, cls) if entry.of_class else entry.function
-    return entry
 
 
 def _bound(entry: object, instance: Instance | Class | Named) -> object:
@@ -279,15 +275,6 @@ def _for_objects(run: Callable[..., object]) -> Callable[..., object]:
     return checked
 
 
-def _default(cls: Class, name: str, machine: Machine) -> tuple[object, ...]:
-    entry = cls.find(name)
-    if entry is None:
-        return ()
-    if not isinstance(entry[1], Field):
-        return (entry[1],)
-    return (call(entry[1].factory, (), {}, machine),) if entry[1].factory is not None else entry[1].default
-
-
 def _init(machine: Machine, self: Instance, /, *values: object, **named: object) -> None:
     cls = self.cls
     fields = [name for name in cls.fields if not (isinstance(field := cls.members.get(name), Field) and not field.init)]
@@ -296,9 +283,15 @@ def _init(machine: Machine, self: Instance, /, *values: object, **named: object)
         raise ProgramFault(f"{cls.name} takes ({', '.join(fields)}) and was made otherwise", kind="TypeError")
     given |= named
     for name in cls.fields:
-        value = (given[name],) if name in given else _default(cls, name, machine)
-        if value:
-            self.names[name] = value[0]
+        entry = cls.find(name)
+        if name in given:
+            self.names[name] = given[name]
+        elif entry and not isinstance(entry[1], Field):
+            self.names[name] = entry[1]
+        elif entry and isinstance(entry[1], Field) and entry[1].factory is not None:
+            self.names[name] = call(entry[1].factory, (), {}, machine)
+        elif entry and isinstance(entry[1], Field) and entry[1].default:
+            self.names[name] = entry[1].default[0]
         elif name in fields:
             raise ProgramFault(f"{cls.name} needs {name!r}", kind="TypeError")
     if self.has("__post_init__"):

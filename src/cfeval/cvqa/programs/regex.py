@@ -33,8 +33,9 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v"}
 Test = Callable[[str], bool]
 # Start and end of the match and of each group, by turns.
 Spans = tuple[int | None, ...]
-# What each instruction does, and with what: `char` a test of the next character, `where` one of the place in the text,
-# `save` the number of a span's edge; `jump` and `split` how far the next instruction is, of `split` the preferred first.
+# What each instruction does, and with what: `char` with a test of the next character, `where` with one of the place in
+# the text, `save` with the number of a span's edge; `jump` and `split` with how far the next instruction is, of `split`
+# the preferred one first.
 Code = list[tuple[str, Any, Any]]
 
 
@@ -207,10 +208,8 @@ class _Reader:
             return [self._escaped()]
         if sign in "*+?":
             raise _wrong(self.text, "nothing to repeat")
-        if sign == "^":
-            return [("where", lambda text, at: at == 0, None)]
-        if sign == "$":
-            return [("where", lambda text, at: at == len(text) or (at == len(text) - 1 and text[at] == "\n"), None)]
+        if sign in "^$":
+            return [("where", _at_start if sign == "^" else _at_end, None)]
         return [("char", (lambda letter: letter != "\n") if sign == "." else self._literal(sign), None)]
 
     def _group(self, level: int) -> Code:
@@ -244,7 +243,7 @@ class _Reader:
         if sign in "bB":
             return "where", lambda text, at: _at_word(text, at) == (sign == "b"), None
         if sign in "AZ":
-            return "where", lambda text, at: at == (0 if sign == "A" else len(text)), None
+            return "where", _at_start if sign == "A" else lambda text, at: at == len(text), None
         if sign.lower() in _SETS:
             return "char", _set(sign), None
         if sign.isdecimal() or (sign.isalpha() and sign not in _ESCAPES):
@@ -299,6 +298,15 @@ class _Reader:
 def _set(sign: str) -> Test:
     test = _SETS[sign.lower()]
     return test if sign.islower() else lambda letter: not test(letter)
+
+
+def _at_start(text: str, at: int) -> bool:
+    del text
+    return at == 0
+
+
+def _at_end(text: str, at: int) -> bool:
+    return at == len(text) or (at == len(text) - 1 and text[at] == "\n")
 
 
 def _at_word(text: str, at: int) -> bool:

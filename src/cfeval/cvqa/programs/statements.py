@@ -290,7 +290,18 @@ def _left(manager: object, fault: ProgramFault | None) -> bool:
 def _try(node: ast.Try, frame: Frame) -> Block:
     """`except` and `finally` see the program's own faults; what is not supported and failed models pass both."""
     try:
-        ended = yield from _tried(node, frame)
+        try:
+            ended = yield from _block(node.body, frame)
+        except Unsupported:
+            raise
+        except ProgramFault as fault:
+            handler = next((option for option in node.handlers if _handles(option.type, fault, frame)), None)
+            if handler is None:
+                raise
+            ended = yield from _handle(handler, fault, frame)
+        else:
+            if ended is None:
+                ended = yield from _block(node.orelse, frame)
     except Unsupported:
         raise
     except ProgramFault:
@@ -300,19 +311,6 @@ def _try(node: ast.Try, frame: Frame) -> Block:
         return ended
     last = yield from _block(node.finalbody, frame)
     return ended if last is None else last
-
-
-def _tried(node: ast.Try, frame: Frame) -> Block:
-    try:
-        ended = yield from _block(node.body, frame)
-    except Unsupported:
-        raise
-    except ProgramFault as fault:
-        handler = next((option for option in node.handlers if _handles(option.type, fault, frame)), None)
-        if handler is None:
-            raise
-        return (yield from _handle(handler, fault, frame))
-    return (yield from _block(node.orelse, frame)) if ended is None else ended
 
 
 def _handle(handler: ast.ExceptHandler, fault: ProgramFault, frame: Frame) -> Block:

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 from cfeval.cvqa.choices import LETTERS
 from cfeval.cvqa.records import REAL, SIDES, SYNTHETIC, CvqaBuild, Fate
-from cfeval.cvqa.stages.statistics import Counts, count
 from cfeval.cvqa.tables.items import ALL, QuestionSet, Type, arrow, counted
-from cfeval.cvqa.tables.replies import CvqaTableData
+from cfeval.cvqa.tables.replies import Counts, CvqaTableData, count
 from cfeval.report.tables import Figure, Figures, Heading, Lines, TableRow, cell, table
 from cfeval.stats.intervals import rounded
 
