@@ -8,7 +8,7 @@ Functions that are offered are recorded where they are traced; the program's own
 import ast
 import builtins
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -27,6 +27,7 @@ from cfeval.cvqa.programs.values import (
     Members,
     Named,
     Native,
+    by_name,
     collect,
     iterate,
     key,
@@ -337,51 +338,32 @@ def _print(machine: Machine, /, *values: object, **named: object) -> None:
     """Printed nowhere: a program has no output but its answer."""
 
 
-def _types() -> Iterator[Native]:
-    yield Native("int", _int, type=(int,))
-    yield Native("float", _float, type=(float,))
-    yield Native("str", lambda machine, value="", /: text_of(value, machine.meter), type=(str,))
-    yield Native("bool", lambda machine, value=False, /: bool(value), type=(bool,))
-    yield Native("list", lambda machine, values=(), /: collect(values, machine.meter), type=(list,))
-    yield Native("tuple", lambda machine, values=(), /: tuple(collect(values, machine.meter)), type=(tuple,))
-    yield Native("dict", _dict, type=(dict,))
-    yield Native("set", _set, type=(Members,))
-    yield Native("frozenset", _set, type=(Members,))
-
-
 _OTHERS: dict[str, Callable[..., object]] = {
-    "len": _len,
-    "abs": _abs,
-    "round": _round,
-    "range": _range,
+    **by_name(
+        _len, _abs, _round, _range, _sum, _sorted, _enumerate, _zip, _map, _filter, _reversed, _next, _issubclass
+    ),
+    **by_name(_divmod, _chr, _iter, _callable, _hash, _print),
     "min": _best(lambda numbers, by: min(numbers, key=by), "min"),
     "max": _best(lambda numbers, by: max(numbers, key=by), "max"),
-    "sum": _sum,
-    "sorted": _sorted,
     "any": lambda machine, values, /: any(iterate(values, machine.meter)),
     "all": lambda machine, values, /: all(iterate(values, machine.meter)),
-    "enumerate": _enumerate,
-    "zip": _zip,
-    "map": _map,
-    "filter": _filter,
-    "reversed": _reversed,
-    "next": _next,
     "isinstance": lambda machine, value, types, /: is_instance(value, types),
-    "issubclass": _issubclass,
-    "divmod": _divmod,
     "pow": lambda machine, base, exp: binary(ast.Pow(), base, exp, machine.meter),
-    "chr": _chr,
     "ord": lambda machine, sign, /: ord(sign),
     "repr": lambda machine, value, /: quoted(value, machine.meter),
     "format": lambda machine, value, spec="", /: formatted(value, spec, machine.meter),
-    "iter": _iter,
-    "callable": _callable,
-    "hash": _hash,
-    "print": _print,
 }
 # Every function by its name.
 FUNCTIONS: dict[str, object] = {
-    **{native.name: native for native in _types()},
+    "int": Native("int", _int, type=(int,)),
+    "float": Native("float", _float, type=(float,)),
+    "str": Native("str", lambda machine, value="", /: text_of(value, machine.meter), type=(str,)),
+    "bool": Native("bool", lambda machine, value=False, /: bool(value), type=(bool,)),
+    "list": Native("list", lambda machine, values=(), /: collect(values, machine.meter), type=(list,)),
+    "tuple": Native("tuple", lambda machine, values=(), /: tuple(collect(values, machine.meter)), type=(tuple,)),
+    "dict": Native("dict", _dict, type=(dict,)),
+    "set": Native("set", _set, type=(Members,)),
+    "frozenset": Native("frozenset", _set, type=(Members,)),
     **{name: Native(name, run) for name, run in _OTHERS.items()},
     **{name: _exception(name) for name in sorted(EXCEPTIONS)},
 }

@@ -29,7 +29,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from cfeval.cvqa.programs.limits import ProgramFault, clean
-from cfeval.cvqa.programs.values import NUMBERS, Image, ImagePatch, Machine, Native, collect, kind
+from cfeval.cvqa.programs.values import NUMBERS, Image, ImagePatch, Machine, Native, by_name, collect, kind
 from cfeval.cvqa.programs.vision import Found
 
 _MONTHS = re.compile(
@@ -262,16 +262,10 @@ def _inside(machine: Machine, self: ImagePatch, /, other: object) -> bool:
 
 # Of a patch; names and parameters are ViperGPT's.
 METHODS: dict[str, Callable[..., object]] = {
-    "find": _find,
-    "exists": _exists,
-    "verify_property": _verify_property,
-    "best_text_match": _best_text_match,
+    **by_name(_find, _exists, _verify_property, _best_text_match, _crop, _overlaps_with, _inside),
     "simple_query": _patch_simple_query,
     "llm_query": lambda machine, self, /, question, long_answer=True: _llm_query(machine, question, long_answer),
     "compute_depth": lambda machine, self, /: machine.eyes.depth(self.view()),
-    "crop": _crop,
-    "overlaps_with": _overlaps_with,
-    "inside": _inside,
 }
 
 
@@ -347,12 +341,8 @@ def _area(patch: ImagePatch) -> int:
 
 
 _OFFERED: dict[str, Callable[..., object]] = {
-    "best_image_match": _best_image_match,
-    "distance": _distance,
+    **by_name(_best_image_match, _distance, _coerce_to_numeric, _llm_query, _simple_query),
     "bool_to_yesno": lambda machine, /, bool_answer: "yes" if bool_answer else "no",
-    "coerce_to_numeric": _coerce_to_numeric,
-    "llm_query": _llm_query,
-    "simple_query": _simple_query,
 }
 # By name; `ImagePatch` is also a type for `isinstance`.
 SURFACE: dict[str, object] = {

@@ -34,6 +34,7 @@ from cfeval.cvqa.programs.values import (
     Queue,
     Super,
     Tally,
+    by_name,
     collect,
     iterate,
     key,
@@ -197,11 +198,9 @@ _TEXT = (
 METHODS["str"] = (
     {name: _plain(getattr(str, name)) for name in _TEXT.split()}
     | {method.__name__: _padded(method) for method in (str.zfill, str.ljust, str.rjust, str.center)}
+    | by_name(_replace, _join, _translate)
     | {
-        "replace": _replace,
-        "join": _join,
         "format": lambda machine, value, /, *values, **named: filled(value, values, named, machine.meter),
-        "translate": _translate,
     }
 )
 
@@ -266,20 +265,8 @@ def _clear(machine: Machine, value: Any, /) -> None:
     value.clear()
 
 
-METHODS["list"] = {
-    "append": _append,
-    "extend": _extend,
-    "insert": _insert,
-    "pop": _pop,
-    "remove": _remove,
-    "index": _index,
-    "count": _count,
-    "sort": _sort,
-    "reverse": _reverse,
-    "copy": _copy,
-    "clear": _clear,
-}
-METHODS["tuple"] = {"index": _index, "count": _count}
+METHODS["list"] = by_name(_append, _extend, _insert, _pop, _remove, _index, _count, _sort, _reverse, _copy, _clear)
+METHODS["tuple"] = by_name(_index, _count)
 
 
 def _set_default(machine: Machine, value: dict[object, object], name: object, default: object = None, /) -> object:
@@ -346,9 +333,7 @@ METHODS["dict"] = {
     "values": _listing(lambda value: value.values()),
     "pop": _take,
     "setdefault": _set_default,
-    "update": update,
-    "copy": _copy,
-    "clear": _clear,
+    **by_name(update, _copy, _clear),
 }
 METHODS["defaultdict"] = METHODS["dict"]
 METHODS["Counter"] = METHODS["dict"] | {
@@ -393,9 +378,7 @@ METHODS["set"] = {
     "discard": lambda machine, value, item, /: value.discard(key(item, machine.meter)),
     "remove": lambda machine, value, item, /: value.remove(key(item, machine.meter)),
     "pop": _take_first,
-    "update": update,
-    "copy": _copy,
-    "clear": _clear,
+    **by_name(update, _copy, _clear),
     "isdisjoint": _with(lambda left, right: not any(item in right for item in left)),
     "symmetric_difference": _with(lambda left, right: (left - right) | (right - left)),
     "union": _with(lambda left, right: left | right),

@@ -40,6 +40,7 @@ from cfeval.cvqa.programs.values import (
     Queue,
     Suppressed,
     Tally,
+    by_name,
     collect,
     iterate,
     key,
@@ -338,40 +339,24 @@ MODULES: dict[str, Module] = {
             "pairwise": _lazily(itertools.pairwise),
             "islice": _lazily(itertools.islice, whole=False),
             "zip_longest": _lazily(itertools.zip_longest, whole=False),
-            "groupby": _groupby,
-            "accumulate": _accumulate,
+            **by_name(_groupby, _accumulate),
         },
     ),
     "functools": _module(
         "functools",
-        {
-            "reduce": _reduce,
-            "partial": _partial,
-            "lru_cache": _lru_cache,
-            "cache": _cache,
-            "cached_property": classes.cached_property,
-            "wraps": _wraps,
-        },
+        by_name(_reduce, _partial, _lru_cache, _cache, _wraps) | {"cached_property": classes.cached_property},
     ),
     "statistics": _module(
         "statistics",
         {
-            function.__name__: _statistic(function)
-            for function in (
-                statistics.mean,
-                statistics.fmean,
-                statistics.median,
-                statistics.mode,
-                statistics.pstdev,
-                statistics.stdev,
-            )
+            name: _statistic(getattr(statistics, name))
+            for name in ("mean", "fmean", "median", "mode", "pstdev", "stdev")
         },
     ),
     "operator": _module(
         "operator",
         {
-            "itemgetter": _itemgetter,
-            "attrgetter": _attrgetter,
+            **by_name(_itemgetter, _attrgetter),
             **{name: _operator(sign) for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"))},
         },
     ),
@@ -393,12 +378,11 @@ MODULES: dict[str, Module] = {
         {
             "nlargest": _best_of(reverse=True),
             "nsmallest": _best_of(reverse=False),
-            "heappush": _heappush,
             "heappop": lambda machine, heap, /: _sorted_in_place(machine, heap).pop(0),
-            "heapify": _heapify,
+            **by_name(_heappush, _heapify),
         },
     ),
-    "json": _module("json", {"loads": _loads, "dumps": _dumps}),
+    "json": _module("json", by_name(_loads, _dumps)),
     "string": Module(
         "string",
         {name: getattr(string, name) for name in ("ascii_letters", "ascii_lowercase", "digits", "punctuation")},
@@ -407,11 +391,10 @@ MODULES: dict[str, Module] = {
 }
 MODULES = {name: replace(module, real=frozenset(dir(import_module(name)))) for name, module in MODULES.items()}
 assert tuple(MODULES) == IMPORTED
-_ATTRIBUTES = (("getattr", _getattr), ("hasattr", _hasattr), ("setattr", _setattr), ("type", _type))
 # What a program has without importing it, beside the surface.
 OFFERED: dict[str, object] = (
     FUNCTIONS
-    | {name: Native(name, run) for name, run in _ATTRIBUTES}
+    | {name: Native(name, run) for name, run in by_name(_getattr, _hasattr, _setattr, _type).items()}
     | {name: Native(name, run) for name, run in classes.METHOD_KINDS.items()}
     | {"super": SUPER}
     | {name: MODULES[name] for name in ("math", "re")}

@@ -12,7 +12,7 @@ from cfeval.cvqa.programs.builtins import call
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
 from cfeval.cvqa.programs.operators import binary, sign_of
 from cfeval.cvqa.programs.regex import Pattern, Spans, compiled, matched, spans
-from cfeval.cvqa.programs.values import NUMBERS, Lazy, Machine, Match, Module, Native, collect, iterate, kind
+from cfeval.cvqa.programs.values import NUMBERS, Lazy, Machine, Match, Module, Native, by_name, collect, iterate, kind
 
 # ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
@@ -147,8 +147,7 @@ def _both(machine: Machine, match: Match, group: object = 0, /) -> tuple[int, in
 
 # Of what a pattern found.
 MATCH_METHODS: dict[str, Callable[..., object]] = {
-    "group": _group,
-    "groups": _groups,
+    **by_name(_group, _groups),
     "groupdict": lambda machine, match, /: {name: part_of(match, name) for name in match.pattern.names},
     "start": _edge(0),
     "end": _edge(1),
@@ -159,10 +158,8 @@ PATTERN_METHODS: dict[str, Callable[..., object]] = {
     "search": _once(anchored=False, whole=False),
     "match": _once(anchored=True, whole=False),
     "fullmatch": _once(anchored=True, whole=True),
-    "findall": _findall,
+    **by_name(_findall, _sub, _split),
     "finditer": lambda machine, pattern, string, flags=0: Lazy(iter(_matches(machine, pattern, string, flags))),
-    "sub": _sub,
-    "split": _split,
 }
 # The module.
 RE = Module(
@@ -229,9 +226,7 @@ def _fsum(machine: Machine, values: object, /) -> float:
 _MATH_FUNCTIONS: dict[str, Callable[..., object]] = {
     **{name: _numbers_only(getattr(math, name)) for name in _OF_NUMBERS.split()},
     **{function.__name__: _bounded(function) for function in (math.factorial, math.comb, math.perm)},
-    "dist": _dist,
-    "prod": _prod,
-    "fsum": _fsum,
+    **by_name(_dist, _prod, _fsum),
 }
 MATH = Module(
     "math",

@@ -282,6 +282,11 @@ class Native:
     type: tuple[type, ...] = ()
 
 
+def by_name(*functions: Callable[..., object]) -> dict[str, Callable[..., object]]:
+    """Functions by the names that programs call them by: their own, without the underscore in front."""
+    return {function.__name__.removeprefix("_"): function for function in functions}
+
+
 @dataclass(frozen=True, eq=False)
 class Function:
     """A function or lambda that a program defines; `body` runs it in the frame of a call.
