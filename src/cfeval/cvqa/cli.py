@@ -25,7 +25,7 @@ from cfeval.core.text_files import csv_rows
 from cfeval.cvqa.csv_format import CvqaResult, key_lines, read_questions, read_results
 from cfeval.cvqa.files import Results, TableFile, usable
 from cfeval.cvqa.plugins.question_sets import id_of
-from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, QuestionPair, Reading, Side
+from cfeval.cvqa.records import SIDES, Answer, CvqaBuild, CvqaCondition, CvqaScore, QuestionPair, Reading
 from cfeval.cvqa.stages.scores import scores
 from cfeval.cvqa.step_params import TablesParams
 from cfeval.cvqa.tables import FIGURES, TABLES, accuracy
@@ -92,26 +92,17 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     )
     for name, listed in TABLES.items():
         table = listed.load()
-        rows = table.rows(replace(material, pairs=_pairs(params, results), readings=_readings(params, results)))
+        pairs = {
+            name: question_pairs(records("questions", QuestionPair, name)) for name in (*params.sets, *params.builds)
+        }
+        readings = {
+            (reader, condition): records("readings", Reading, reader, condition.set, condition.solver)
+            for reader in params.readers
+            for condition in params.conditions
+        }
+        rows = table.rows(replace(material, pairs=pairs, readings=readings))
         write_table(out / f"cvqa_{name}", table.row, rows, table.render(rows))
     write_metrics("cvqa", TABLES, IN_METRICS, metrics, out, "cvqa_metrics.json")
-
-
-def _readings(params: TablesParams, results: Path) -> dict[tuple[str, CvqaCondition], Iterator[Reading]]:
-    return {
-        (reader, condition): records_of(
-            results / "readings", (reader, condition.set, condition.solver), Reading, params.shards
-        )
-        for reader in params.readers
-        for condition in params.conditions
-    }
-
-
-def _pairs(params: TablesParams, results: Path) -> dict[str, Iterator[PairStatistics]]:
-    names = (*params.sets, *params.builds)
-    return {
-        name: question_pairs(records_of(results / "questions", [name], QuestionPair, params.shards)) for name in names
-    }
 
 
 def run_figures(tables: TablesFolder, figure: Figures, out: OutFolder) -> None:
@@ -163,17 +154,11 @@ def _pair(result: CvqaResult) -> QuestionPair:
     )
 
 
-def _answers(result: CvqaResult) -> tuple[Answer, Answer]:
-    row = result.row
-    return (
-        _answer(id_of(row), "original", row.original.question, result.response),
-        _answer(id_of(row), "counterfactual", row.counterfactual.question, result.new_response),
-    )
-
-
-def _answer(item: str, side: Side, question: str, text: str) -> Answer:
-    status = Status.OK if text.strip() else Status.UNPARSABLE
-    return Answer(id=item, side=side, asked=question, text=text.strip(), **failure(status, "answers", "empty response"))
+def _answers(result: CvqaResult) -> Iterator[Answer]:
+    row, responses = result.row, (result.response.strip(), result.new_response.strip())
+    for side, question, text in zip(SIDES, (row.original, row.counterfactual), responses, strict=True):
+        status = failure(Status.OK if text else Status.UNPARSABLE, "answers", "empty response")
+        yield Answer(id=id_of(row), side=side, asked=question.question, text=text, **status)
 
 
 GENDER_COLUMNS = ("id", "bb_gender")

@@ -5,7 +5,7 @@
 into quotes that needs none, so a row remembers which of its cells those are. What stands there with `;` between cells
 is read too, and written with commas.
 
-C-VQA-Synthetic has multiple choice inside a question (`cfeval.cvqa.choices`).
+C-VQA-Synthetic has multiple choice inside a question (`cfeval.cvqa.records`).
 
 Keys are checked by their own arithmetic: `How many clouds …` 0, `… if five were added` is 5. A question of the group
 `direct` is judged where its change is said in full: a number of the very things that are counted is added or removed,
@@ -22,8 +22,7 @@ from typing import NamedTuple
 from cfeval.core.errors import InputError
 from cfeval.core.files import atomic_writer
 from cfeval.core.text_files import NEEDS_QUOTES, CsvFile, Row, RowError
-from cfeval.cvqa.choices import LETTERS, read_choices
-from cfeval.cvqa.records import REAL, SYNTHETIC, Question, QuestionPair
+from cfeval.cvqa.records import LETTERS, REAL, SYNTHETIC, Question, QuestionPair, read_choices
 from cfeval.inference.replies.text import numbers, tokens
 
 COLUMNS = ("img_path", "query", "answer", "new query", "new answer", "type")

@@ -129,7 +129,6 @@ def _kind(solver: Solver) -> str:
 
 
 def _no_cot_baseline(name: str, solvers: Mapping[str, Solver]) -> str:
-    """The same solver without chain of thought; empty where there is none."""
     plain = {
         other: solver.plugin_options() | {"cot": solver.plugin_options().get("cot", False)}
         for other, solver in solvers.items()

@@ -9,8 +9,7 @@ only option whose value the reply names.
 import re
 from functools import cache
 
-from cfeval.cvqa.choices import Choices
-from cfeval.cvqa.records import Form
+from cfeval.cvqa.records import Choices, Form
 
 _SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_SPELLED)} | {"no": 0, "none": 0}

@@ -17,12 +17,11 @@ from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import Window
 from cfeval.core.text_files import CsvFile
-from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.csv_format import CvqaResult, read_results
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
 from cfeval.cvqa.plugins.question_sets import id_of
 from cfeval.cvqa.prompt_templates import FAMILIES, put
-from cfeval.cvqa.records import Form
+from cfeval.cvqa.records import Form, read_choices
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 from cfeval.inference.prompts import fill, load_prompt
 

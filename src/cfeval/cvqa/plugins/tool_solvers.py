@@ -165,7 +165,6 @@ class Toolbox:
         return {text: round(score, 4) for text, score in zip(texts, scores, strict=True)}
 
     def _view(self, given: dict[str, Any], name: str = "box") -> View:
-        """The part that a call is about."""
         box = given.get(name)
         if box is None:
             return self._root

@@ -38,7 +38,6 @@ def evaluate(node: ast.expr, frame: Frame) -> Any:
 
 
 def _boolean(node: ast.BoolOp, frame: Frame) -> object:
-    """`and`, `or`: the first value that decides, the rest is not evaluated."""
     value: object = None
     for part in node.values:
         value = evaluate(part, frame)
@@ -254,7 +253,6 @@ def assign(target: ast.expr, value: Any, frame: Frame) -> None:
 
 
 def _unpack(targets: Sequence[ast.expr], items: list[object], frame: Frame) -> None:
-    """Bind several targets; one of them may be `*rest`."""
     starred = next((number for number, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
     if starred is None and len(items) != len(targets):
         raise ProgramFault(f"{len(items)} values for {len(targets)} names", kind="ValueError")

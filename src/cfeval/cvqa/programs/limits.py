@@ -234,7 +234,6 @@ class Meter:
 
 
 def _shown(count: int) -> str:
-    """A count, short where it is astronomic."""
     return str(count) if count < 10**15 else "very many"
 
 

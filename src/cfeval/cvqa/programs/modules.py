@@ -130,7 +130,6 @@ def _partial(machine: Machine, function: object, /, *first: object, **given: obj
 
 
 def _statistic(function: Callable[[list[Any]], object]) -> Callable[..., object]:
-    """Of numbers; `mode` also of texts."""
 
     def run(machine: Machine, values: object, /) -> object:
         items = collect(values, machine.meter)

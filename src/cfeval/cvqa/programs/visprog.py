@@ -69,7 +69,6 @@ def _boxes(value: object) -> list[Found]:
 
 
 def _half(view: View, name: str) -> Box | None:
-    """The half of an image that one of the four words names."""
     left, top, right, bottom = view.box
     x, y = (left + right) / 2, (top + bottom) / 2
     halves: dict[str, Box] = {
@@ -232,7 +231,6 @@ def _parsed(expression: str) -> ast.Expression:
 
 
 def _eval_value(name: str, state: Frame) -> object:
-    """A variable as an expression sees it."""
     if name not in state.names:
         raise ProgramFault(f"{name!r} is not defined; {nearest(name, state.names)}")
     value = state.names[name]

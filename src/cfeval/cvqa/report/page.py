@@ -292,7 +292,6 @@ def test_bed(rows: Sequence[AccuracyRow]) -> str:
 
 
 def _is_shown(row: AccuracyRow) -> bool:
-    """Whether accuracy differs surely."""
     return row.p_holm is not None and row.p_holm < ALPHA
 
 
@@ -311,67 +310,35 @@ def _ranged(row: AccuracyRow, name: str) -> str:
     return value if ends is None else f"{value} ({' to '.join(dict.fromkeys(map(two, ends)))})"
 
 
-def _row(one: Shown) -> Row:
+def _row(headline: Shown) -> Row:
     """A set, solver and type on the first screen."""
-    row, published = one
+    row, published = headline
+    bar, value, interval, tone, n_scored = Markup(), "", "", "", row.n_scored
+    original, counterfactual = _ranged(row, "original"), _ranged(row, "counterfactual")
     before_after = (published.original, published.counterfactual) if published else ()
-    both = " → ".join(map(_two, before_after)) if any(value is not None for value in before_after) else ""
-    if not _has_figure(row):
-        return _row_without_score(row, both)
-    if row.alone:
-        return _row_alone(row, published)
-    low, high = limits(row, "difference")
-    interval = "" if low is None else f"{_two(low)} to {_two(high)}"
-    interval += _ranged(row, "difference").removeprefix(_two(row.difference))
-    label = f"{row.solver} on {_among(row)}: {_two(row.original)} as it is, {_two(row.counterfactual)} under the if"
-    surely, fell = _is_shown(row), (row.difference or 0.0) < 0
-    return Row(
-        name=f"{row.solver} †" if row.test_world else row.solver,
-        among=_among(row),
-        bar=change_bar(row.original or 0.0, row.counterfactual or 0.0, label, _BAR),
-        value=_two(row.difference),
-        interval=interval,
-        cells=(
-            ("As it is", _ranged(row, "original")),
-            ("Under the “if”", _ranged(row, "counterfactual")),
-            ("Scored", f"{row.n_scored:,} of {row.n:,}"),
-            ("As published", both),
-        ),
-        tone="c-do-not-trust" if surely and fell else "c-trust" if surely else "",
+    as_published = " → ".join(map(_two, before_after)) if any(share is not None for share in before_after) else ""
+    label = f"{row.solver} on {_among(row)}: "
+    if not _has_figure(row):  # neither a bar nor a figure: what is missing is no zero
+        original, counterfactual, n_scored = original.strip(), counterfactual.strip(), 0
+    elif row.alone:
+        share = row.counterfactual or 0.0
+        label += f"{_two(row.counterfactual)} under the if, the other one not asked"
+        bar, value = change_bar(share, share, label, _BAR), _two(row.counterfactual)
+        original, interval = "not asked", "accuracy; no drop: only the “if” was asked"
+        as_published = _two(published.counterfactual) if published else ""
+    else:
+        low, high = limits(row, "difference")
+        label += f"{_two(row.original)} as it is, {_two(row.counterfactual)} under the if"
+        bar, value = change_bar(row.original or 0.0, row.counterfactual or 0.0, label, _BAR), _two(row.difference)
+        interval = "" if low is None else f"{_two(low)} to {_two(high)}"
+        interval += _ranged(row, "difference").removeprefix(_two(row.difference))
+        if _is_shown(row):
+            tone = "c-do-not-trust" if (row.difference or 0.0) < 0 else "c-trust"
+    cells = (
+        ("As it is", original),
+        ("Under the “if”", counterfactual),
+        ("Scored", f"{n_scored:,} of {row.n:,}"),
+        ("As published", as_published),
     )
-
-
-def _row_without_score(row: AccuracyRow, as_published: str) -> Row:
-    """A row that has neither a bar nor a figure: what is missing is no zero."""
-    return Row(
-        name=f"{row.solver} †" if row.test_world else row.solver,
-        among=_among(row),
-        bar=Markup(),
-        value="",
-        interval="",
-        cells=(
-            ("As it is", _ranged(row, "original").strip()),
-            ("Under the “if”", _ranged(row, "counterfactual").strip()),
-            ("Scored", f"0 of {row.n:,}"),
-            ("As published", as_published),
-        ),
-    )
-
-
-def _row_alone(row: AccuracyRow, published: AccuracyRow | None) -> Row:
-    """A row of counterfactual questions alone."""
-    share = row.counterfactual or 0.0
-    label = f"{row.solver} on {_among(row)}: {_two(row.counterfactual)} under the if, the other one not asked"
-    return Row(
-        name=f"{row.solver} †" if row.test_world else row.solver,
-        among=_among(row),
-        bar=change_bar(share, share, label, _BAR),
-        value=_two(row.counterfactual),
-        interval="accuracy; no drop: only the “if” was asked",
-        cells=(
-            ("As it is", "not asked"),
-            ("Under the “if”", _ranged(row, "counterfactual")),
-            ("Scored", f"{row.n_scored:,} of {row.n:,}"),
-            ("As published", _two(published.counterfactual) if published else ""),
-        ),
-    )
+    name = f"{row.solver} †" if row.test_world else row.solver
+    return Row(name=name, among=_among(row), bar=bar, value=value, interval=interval, cells=cells, tone=tone)

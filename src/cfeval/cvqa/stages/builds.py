@@ -112,7 +112,6 @@ def _exclusion(draft: Draft, review: Review | None, decision: Decision, people: 
 
 
 def _step_fault(draft: Draft) -> str:
-    """Whether the steps say something else than the new question and answer."""
     if draft.type == "boolean":
         return turn_fault(draft.step1, draft.answer)
     return numbers_fault(draft.step1, draft.original.question, draft.question)

@@ -10,10 +10,21 @@ from cfeval.core.records import failed, propagated
 from cfeval.core.shards import whole_or_shards_of_all
 from cfeval.core.streams import ByKey, StreamingLookup
 from cfeval.cvqa import open_answers
-from cfeval.cvqa.choices import ALPHABET, Choices, read_choices
 from cfeval.cvqa.extraction import reference, robust
 from cfeval.cvqa.files import AnswersFiles, QuestionsFile
-from cfeval.cvqa.records import AS_PUBLISHED, Answer, CvqaScore, ExtractorName, Form, Question, QuestionPair, form_of
+from cfeval.cvqa.records import (
+    ALPHABET,
+    AS_PUBLISHED,
+    Answer,
+    Choices,
+    CvqaScore,
+    ExtractorName,
+    Form,
+    Question,
+    QuestionPair,
+    form_of,
+    read_choices,
+)
 from cfeval.inference.thinking import without_thoughts
 
 

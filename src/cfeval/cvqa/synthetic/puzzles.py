@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.choices import LETTERS, Choices
-from cfeval.cvqa.records import Question
+from cfeval.cvqa.records import LETTERS, Choices, Question
 from cfeval.cvqa.synthetic.drawing import DESIGNS
 from cfeval.cvqa.synthetic.records import (
     CIRCLE_LINE,

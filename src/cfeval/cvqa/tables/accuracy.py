@@ -284,7 +284,6 @@ def _is_open(row: AccuracyRow, published: Mapping[Key, AccuracyRow]) -> bool:
 
 
 def _published(published: Mapping[Key, AccuracyRow], row: AccuracyRow) -> str:
-    """Both accuracies by the released rules."""
     other = published.get(key(row)) if row.reader else None
     if other and other.alone:
         return cell(other.counterfactual)
@@ -292,7 +291,6 @@ def _published(published: Mapping[Key, AccuracyRow], row: AccuracyRow) -> str:
 
 
 def _unread(published: Mapping[Key, AccuracyRow], row: AccuracyRow) -> str:
-    """How many replies either reader could not read, of both sides together."""
     both = [reading_row for reading_row in (row, published.get(key(row))) if reading_row is not None]
     counts = (reading_row.n_unread_original + reading_row.n_unread_counterfactual for reading_row in both)
     return " / ".join(map(str, counts)) if row.reader else ""
@@ -332,7 +330,6 @@ def _paper_table(
 
 
 def _direct(material: CvqaTableData, condition: CvqaCondition) -> bool:
-    """Whether it answers without chain of thought."""
     return not material.facts(condition.solver).cot
 
 

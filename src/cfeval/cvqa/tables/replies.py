@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple, TypeVar, cast
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Record, Status
-from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.records import (
     READERS,
     REAL,
@@ -29,6 +28,7 @@ from cfeval.cvqa.records import (
     Reading,
     Side,
     form_of,
+    read_choices,
 )
 from cfeval.report.tables import Figures
 from cfeval.stats.intervals import Interval
