@@ -47,10 +47,10 @@ _Scores = dict[str, list[CvqaScore]]
 
 def sets_of(conditions: Sequence[CvqaCondition]) -> dict[str, list[str]]:
     """The sets of some conditions, each with its solvers, in their order."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for one in conditions:
-        found[one.set].append(one.solver)
-    return found
+    solvers: dict[str, list[str]] = defaultdict(list)
+    for condition in conditions:
+        solvers[condition.set].append(condition.solver)
+    return solvers
 
 
 def items_of(
@@ -91,11 +91,11 @@ def items_of(
 
 
 def _by_item(place: Path, kind: type[Any], shards: int, ids: Collection[str]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = defaultdict(list)
+    records: dict[str, list[Any]] = defaultdict(list)
     for record, _ in records_at(place, kind, shards):
         if record.id in ids:
-            found[record.id].append(record)
-    return found
+            records[record.id].append(record)
+    return records
 
 
 def _pair_row(pair: QuestionPair, folder: Path, images: Images) -> Item:
@@ -115,13 +115,14 @@ def _pair_row(pair: QuestionPair, folder: Path, images: Images) -> Item:
 
 def _cell(scores: Sequence[CvqaScore], answers: Sequence[Answer]) -> Item:
     """What a solver said to both questions, a turn a reply."""
-    said = {(one.side, one.option_order): one for one in answers}
-    of = sorted(scores, key=lambda one: (SIDES.index(one.side), one.option_order))
-    return {"o": _ending(of), "t": [_turn(one, said.get((one.side, one.option_order))) for one in of]}
+    replies = {(answer.side, answer.option_order): answer for answer in answers}
+    ordered = sorted(scores, key=lambda score: (SIDES.index(score.side), score.option_order))
+    turns = [_turn(score, replies.get((score.side, score.option_order))) for score in ordered]
+    return {"o": _ending(ordered), "t": turns}
 
 
 def _ending(scores: Sequence[CvqaScore]) -> str:
-    right = {side: [one.correct.get(HEADLINE) for one in scores if one.side == side] for side in SIDES}
+    right = {side: [score.correct.get(HEADLINE) for score in scores if score.side == side] for side in SIDES}
     if not right["original"] and None not in right["counterfactual"]:
         return "right" if all(right["counterfactual"]) else "wrong"
     if any(not of or None in of for of in right.values()):
@@ -199,21 +200,22 @@ def write(
     Raises:
         InputError: a record file is missing or broken.
     """
-    of, folders = asked.conditions, (results / "tables", results / "figures")
+    conditions, folders = asked.conditions, (results / "tables", results / "figures")
     sections = list(sections_of("cvqa", (TABLES, FIGURES), list(TABLES), folders, out.parent))
     # The rows of the first screen; one of which no pair has a score says so.
     headline_rows = shown({section.name: section.rows for section in sections if section.name in SHOWN})
-    rows = [row for row in headline_rows if row.row.n]
+    headlines = [headline for headline in headline_rows if headline.row.n]
+    rows = [headline.row for headline in headlines]
     images = Images(out.parent)
     views = [
         ({"title": name, "models": solvers}, *items_of(name, solvers, results, asked.shards, images, per_condition))
-        for name, solvers in sets_of(of).items()
+        for name, solvers in sets_of(conditions).items()
     ]
     # What was tested, on what.
     sizes: Mapping[str, int] = {
-        name: sum({one.row.type: one.row.n for one in rows if one.row.set == name}.values()) for name in sets_of(of)
+        name: sum({row.type: row.n for row in rows if row.set == name}.values()) for name in sets_of(conditions)
     }
-    solvers = len({one.solver for one in of})
+    solvers = len({condition.solver for condition in conditions})
     parts = [f"{name}: {size:,} pairs" if size else name for name, size in sizes.items()]
     text = page_of(
         "study.html.j2",
@@ -223,13 +225,13 @@ def write(
         gallery_of(views, images, out),
         ENDINGS,
         progress,
-        not_used_of(results / "questions", sets_of(of), asked.shards),
+        not_used_of(results / "questions", sets_of(conditions), asked.shards),
         kicker=" · ".join(("Counterfactual questions", f"{solvers} solver{'s' * (solvers != 1)}", *parts)),
-        finding=finding([one.row for one in rows if _has_figure(one.row)]),
-        caveat=test_bed([one.row for one in rows]),
+        finding=finding([row for row in rows if _has_figure(row)]),
+        caveat=test_bed(rows),
         caption=_CAPTION,
         headings=_HEADINGS,
-        rows=[_row(row) for row in rows],
+        rows=[_row(headline) for headline in headlines],
         about_items="A row is one pair of questions with every solver beside it, those first that most solvers "
         "answer wrongly. Open one to see both questions, replies, and programs with their calls.",
         reading=_READING,
