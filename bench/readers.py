@@ -9,9 +9,8 @@ from collections.abc import Callable
 from itertools import cycle, islice
 
 from bench.table import Table
-from cfeval.cvqa.choices import Choices
 from cfeval.cvqa.extraction import reference, robust
-from cfeval.cvqa.records import Form
+from cfeval.cvqa.records import Choices, Form
 
 MANY, REPEATS = 5000, 3
 OPTIONS = Choices("How many dots would there be if 5 were removed?", ("16", "17", "12", "13"))

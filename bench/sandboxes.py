@@ -19,7 +19,7 @@ from tests.cvqa.programs.replies import HABITS, PROGRAMS, VISION
 from tests.cvqa.programs.scripted import ROOT
 from tests.cvqa.programs.test_python_subset import pythons
 
-from cfeval.cvqa.programs.coercion import normalise
+from cfeval.cvqa.programs.image_patch import normalise
 from cfeval.cvqa.programs.limits import ProgramFault
 from cfeval.cvqa.programs.reply import cut_program
 from cfeval.cvqa.programs.run import run_program

@@ -15,13 +15,13 @@ from cfeval.core.images import Image
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Record
 from cfeval.cvqa import records
-from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.config import FAMILIES
 from cfeval.cvqa.programs import image_patch, methods, modules, parser, standard_modules, visprog
 from cfeval.cvqa.programs.limits import Budget
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View
 from cfeval.cvqa.prompt_templates import FAMILIES as PHRASES
+from cfeval.cvqa.records import read_choices
 from cfeval.cvqa.stages.scores import read_both
 from cfeval.cvqa.synthetic.drawing import icons_of, png_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle

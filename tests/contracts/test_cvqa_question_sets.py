@@ -10,8 +10,7 @@ from pydantic import TypeAdapter
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.records import ItemId
-from cfeval.cvqa.choices import read_choices
-from cfeval.cvqa.records import QuestionPair, form_of
+from cfeval.cvqa.records import QuestionPair, form_of, read_choices
 from tests.cvqa.files import write_images, write_questions
 from tests.cvqa.question_tables import TABLES, write_table
 

@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 from cfeval.cvqa.records import Question
-from cfeval.cvqa.stages.statistics import PairStatistics
+from cfeval.cvqa.tables.replies import PairStatistics
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "cvqa_real_questions.csv"
 OWN = """img_path,query,answer,new query,new answer,type

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from cfeval.cvqa.choices import LETTERS, read_choices
-from cfeval.cvqa.records import SIDES, Question
+from cfeval.cvqa.records import LETTERS, SIDES, Question, read_choices
 from cfeval.cvqa.synthetic.drawing import draw_puzzle
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, Puzzle

@@ -6,9 +6,8 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.records import Status
-from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, RawPair, ReadRequest
-from cfeval.cvqa.records import Form
+from cfeval.cvqa.records import LETTERS, Form, read_choices
 from tests.answers import answers
 
 

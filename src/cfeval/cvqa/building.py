@@ -81,14 +81,7 @@ def read_steps(text: str, question: str, answer: str, kind: Wanted) -> Steps:
 
 def write_steps(steps: Steps) -> str:
     """The format, one field a line; `read_steps` reads it back."""
-    values = (
-        steps.original_question,
-        steps.original_answer,
-        steps.step1,
-        steps.step2,
-        steps.question,
-        steps.answer,
-    )
+    values = (steps.original_question, steps.original_answer, steps.step1, steps.step2, steps.question, steps.answer)
     return "\n".join(f"{name}: {value}" for name, value in zip(FIELDS, values, strict=True))
 
 

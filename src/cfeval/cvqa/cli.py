@@ -25,13 +25,12 @@ from cfeval.core.text_files import csv_rows
 from cfeval.cvqa.csv_format import CvqaResult, key_lines, read_questions, read_results
 from cfeval.cvqa.files import Results, TableFile, usable
 from cfeval.cvqa.plugins.question_sets import id_of
-from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, QuestionPair, Reading, Side
+from cfeval.cvqa.records import SIDES, Answer, CvqaBuild, CvqaCondition, CvqaScore, QuestionPair, Reading
 from cfeval.cvqa.stages.scores import scores
-from cfeval.cvqa.stages.statistics import PairStatistics, question_pairs
 from cfeval.cvqa.step_params import TablesParams
 from cfeval.cvqa.tables import FIGURES, TABLES, accuracy
 from cfeval.cvqa.tables.accuracy import AccuracyRow, metrics, render_accuracy, rows_of
-from cfeval.cvqa.tables.replies import CvqaTableData, PublishedAnswer, cvqa_material
+from cfeval.cvqa.tables.replies import CvqaTableData, PairStatistics, PublishedAnswer, cvqa_material, question_pairs
 from cfeval.cvqa.tables.sets import STATISTICS
 from cfeval.report.files import Figures, TablesFolder, draw_figures, write_metrics, write_table
 from cfeval.report.tables import markdown
@@ -74,21 +73,12 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     `open_answers` of readings, `builds` of what became of drafts. A table that has nothing to show is empty.
     """
     params = read_study_params(study, TablesParams)
-    material = _material(params, results)
-    for name, listed in TABLES.items():
-        table = listed.load()
-        rows = table.rows(replace(material, pairs=_pairs(params, results), readings=_readings(params, results)))
-        write_table(out / f"cvqa_{name}", table.row, rows, table.render(rows))
-    write_metrics("cvqa", TABLES, IN_METRICS, metrics, out, "cvqa_metrics.json")
-
-
-def _material(params: TablesParams, results: Path) -> CvqaTableData:
-    """What all tables are made from, but for questions and readings, which two of them read each."""
 
     def records(stage: str, kind: type[R], *names: str, shards: int = params.shards) -> Iterator[R]:
         return records_of(results / stage, names, kind, shards)
 
-    return cvqa_material(
+    # For all tables, but for questions and readings, which two of them read each.
+    material = cvqa_material(
         {condition: records("scores", CvqaScore, condition.set, condition.solver) for condition in params.conditions},
         solvers=params.solvers,
         sets=params.sets,
@@ -100,23 +90,19 @@ def _material(params: TablesParams, results: Path) -> CvqaTableData:
         },
         built={name: records("fates", CvqaBuild, name, shards=1) for name in params.builds},
     )
-
-
-def _readings(params: TablesParams, results: Path) -> dict[tuple[str, CvqaCondition], Iterator[Reading]]:
-    return {
-        (reader, condition): records_of(
-            results / "readings", (reader, condition.set, condition.solver), Reading, params.shards
-        )
-        for reader in params.readers
-        for condition in params.conditions
-    }
-
-
-def _pairs(params: TablesParams, results: Path) -> dict[str, Iterator[PairStatistics]]:
-    names = (*params.sets, *params.builds)
-    return {
-        name: question_pairs(records_of(results / "questions", [name], QuestionPair, params.shards)) for name in names
-    }
+    for name, listed in TABLES.items():
+        table = listed.load()
+        pairs = {
+            name: question_pairs(records("questions", QuestionPair, name)) for name in (*params.sets, *params.builds)
+        }
+        readings = {
+            (reader, condition): records("readings", Reading, reader, condition.set, condition.solver)
+            for reader in params.readers
+            for condition in params.conditions
+        }
+        rows = table.rows(replace(material, pairs=pairs, readings=readings))
+        write_table(out / f"cvqa_{name}", table.row, rows, table.render(rows))
+    write_metrics("cvqa", TABLES, IN_METRICS, metrics, out, "cvqa_metrics.json")
 
 
 def run_figures(tables: TablesFolder, figure: Figures, out: OutFolder) -> None:
@@ -168,17 +154,11 @@ def _pair(result: CvqaResult) -> QuestionPair:
     )
 
 
-def _answers(result: CvqaResult) -> tuple[Answer, Answer]:
-    row = result.row
-    return (
-        _answer(id_of(row), "original", row.original.question, result.response),
-        _answer(id_of(row), "counterfactual", row.counterfactual.question, result.new_response),
-    )
-
-
-def _answer(item: str, side: Side, question: str, text: str) -> Answer:
-    status = Status.OK if text.strip() else Status.UNPARSABLE
-    return Answer(id=item, side=side, asked=question, text=text.strip(), **failure(status, "answers", "empty response"))
+def _answers(result: CvqaResult) -> Iterator[Answer]:
+    row, responses = result.row, (result.response.strip(), result.new_response.strip())
+    for side, question, text in zip(SIDES, (row.original, row.counterfactual), responses, strict=True):
+        status = failure(Status.OK if text else Status.UNPARSABLE, "answers", "empty response")
+        yield Answer(id=id_of(row), side=side, asked=question.question, text=text, **status)
 
 
 GENDER_COLUMNS = ("id", "bb_gender")

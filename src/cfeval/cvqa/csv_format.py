@@ -5,7 +5,7 @@
 into quotes that needs none, so a row remembers which of its cells those are. What stands there with `;` between cells
 is read too, and written with commas.
 
-C-VQA-Synthetic has multiple choice inside a question (`cfeval.cvqa.choices`).
+C-VQA-Synthetic has multiple choice inside a question (`cfeval.cvqa.records`).
 
 Keys are checked by their own arithmetic: `How many clouds …` 0, `… if five were added` is 5. A question of the group
 `direct` is judged where its change is said in full: a number of the very things that are counted is added or removed,
@@ -22,8 +22,7 @@ from typing import NamedTuple
 from cfeval.core.errors import InputError
 from cfeval.core.files import atomic_writer
 from cfeval.core.text_files import NEEDS_QUOTES, CsvFile, Row, RowError
-from cfeval.cvqa.choices import LETTERS, read_choices
-from cfeval.cvqa.records import REAL, SYNTHETIC, Question, QuestionPair
+from cfeval.cvqa.records import LETTERS, REAL, SYNTHETIC, Question, QuestionPair, read_choices
 from cfeval.inference.replies.text import numbers, tokens
 
 COLUMNS = ("img_path", "query", "answer", "new query", "new answer", "type")
@@ -95,7 +94,11 @@ def read_questions(path: Path) -> CsvFile[CvqaRow]:
 
 def read_results(path: Path) -> CsvFile[CvqaResult]:
     """A file of questions and responses; see `CsvFile`."""
-    return CsvFile(path, COLUMNS + RESPONSES, _result_row)
+    return CsvFile(
+        path,
+        COLUMNS + RESPONSES,
+        lambda row: CvqaResult(_question_row(row), row.cells["response"], row.cells["new_response"]),
+    )
 
 
 def write_questions(path: Path, rows: Iterable[CvqaRow]) -> None:
@@ -164,10 +167,6 @@ def _question(kind: str, cells: Mapping[str, str], query: str, answer: str) -> Q
             f"'{query}' of type {kind} must end in options, as in '… Select the correct answer:A:1  B:2  C:3  D:4'"
         )
     return Question(question=question, answer=given)
-
-
-def _result_row(row: Row) -> CvqaResult:
-    return CvqaResult(_question_row(row), row.cells["response"], row.cells["new_response"])
 
 
 _AMOUNT = (

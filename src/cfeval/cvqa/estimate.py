@@ -34,23 +34,12 @@ def _answers(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
         spec = study.solvers[condition.solver].plugin_options()
         times = pairs[condition.set].asked(study.orders_of(condition))
         if "program_generator" in spec:  # whoever writes programs sees no image
-            yield from _lines(
-                "answers",
-                condition.solver,
-                "program_generators",
-                spec["program_generator"],
-                times,
-                QUESTION,
-                PROGRAM,
-                0,
-            )
+            writer = ("answers", condition.solver, "program_generators", spec["program_generator"], times)
+            yield from _lines(*writer, QUESTION, PROGRAM, 0)
             yield from _lines("answers", condition.solver, "vision_tools", spec["vision"], times, QUESTION, ANSWER)
             if spec.get("repair"):
                 # At most, every program is written once more; none is where all run.
-                program_generator = spec["program_generator"]
-                for line in _lines(
-                    "answers", condition.solver, "program_generators", program_generator, times, 2 * PROGRAM, PROGRAM, 0
-                ):
+                for line in _lines(*writer, 2 * PROGRAM, PROGRAM, 0):
                     yield replace(line, typical=Amount())
         else:
             reply = REASONING if spec.get("cot") else ANSWER
@@ -79,29 +68,11 @@ def _readings(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
 
 def _builds(study: Cvqa) -> Iterator[Line]:
     for build in study.builds_asked().values():
-        question_generator, question_validator = (
-            study.question_generators[build.question_generator].plugin_options(),
-            study.question_validators[build.question_validator].plugin_options(),
-        )
-        yield from _lines(
-            "drafts",
-            build.question_generator,
-            "question_generators",
-            question_generator,
-            build.items,
-            QUESTION,
-            DRAFT,
-            0,
-        )
-        yield from _lines(
-            "reviews",
-            build.question_validator,
-            "question_validators",
-            question_validator,
-            build.items,
-            2 * QUESTION,
-            VERDICT,
-        )
+        writer, checker = build.question_generator, build.question_validator
+        spec = study.question_generators[writer].plugin_options()
+        yield from _lines("drafts", writer, "question_generators", spec, build.items, QUESTION, DRAFT, 0)
+        spec = study.question_validators[checker].plugin_options()
+        yield from _lines("reviews", checker, "question_validators", spec, build.items, 2 * QUESTION, VERDICT)
 
 
 def _lines(

@@ -211,24 +211,29 @@ def draw_bias(rows: Sequence[BiasRow]) -> Figure:
     _bias_frame(left, shown, "Accuracy lost: original − counterfactual")
     _bias_frame(right, shown, "Gap: diff(female) − diff(male)")
     for place, row in enumerate(shown):
-        _sides(left, place, row)
+        if row.diff_female is not None and row.diff_male is not None:
+            left.plot([row.diff_female, row.diff_male], [place] * 2, color=MUTED, linewidth=1.6, alpha=0.6, zorder=2)
+        for name, color, shift in (("diff_female", _FEMALE, -0.15), ("diff_male", _MALE, 0.15)):
+            value, (low, high) = getattr(row, name), limits(row, name)
+            if value is None:
+                continue
+            _range(left, row, name, place + shift, color)
+            if low is not None and high is not None:
+                left.plot([low, high], [place + shift] * 2, color=color, linewidth=1.4, alpha=0.55, zorder=2)
+            left.plot(value, place, "o", color=color, markersize=6.5, zorder=4)
         _gap(right, place, row)
     _explain(right)
     left.plot([], [], "o", color=_FEMALE, markersize=6.5, label="images of women")
     left.plot([], [], "o", color=_MALE, markersize=6.5, label="images of men")
     figure.legend(loc="outside upper center", ncols=2, handletextpad=0.5, columnspacing=1.6)
     female, male = (
-        _extent(counts) for counts in zip(*((row.images_female, row.images_male) for row in shown), strict=True)
+        (f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else str(counts[0]))
+        for counts in zip(*((row.images_female, row.images_male) for row in shown), strict=True)
     )
     notes = [f"images of women {female}, of men {male}; {intervals_line(shown)}"]
     notes += [TEST_WORLD] if any(row.test_world for row in shown) else []
     figure.supxlabel("\n".join(notes), fontsize=8.5)
     return figure
-
-
-def _extent(counts: Sequence[int]) -> str:
-    """Solvers differ in how many of their replies are read."""
-    return f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else str(counts[0])
 
 
 def _bias_frame(axes: Axes, rows: Sequence[BiasRow], title: str) -> None:
@@ -242,19 +247,6 @@ def _bias_frame(axes: Axes, rows: Sequence[BiasRow], title: str) -> None:
     axes.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
     axes.xaxis.set_major_formatter(lambda share, _: f"{share:+.2f}".replace("+0.00", "0").replace("-", "−"))
     axes.tick_params(axis="x", labelsize=7.5)
-
-
-def _sides(axes: Axes, place: int, row: BiasRow) -> None:
-    if row.diff_female is not None and row.diff_male is not None:
-        axes.plot([row.diff_female, row.diff_male], [place] * 2, color=MUTED, linewidth=1.6, alpha=0.6, zorder=2)
-    for name, color, shift in (("diff_female", _FEMALE, -0.15), ("diff_male", _MALE, 0.15)):
-        value, (low, high) = getattr(row, name), limits(row, name)
-        if value is None:
-            continue
-        _range(axes, row, name, place + shift, color)
-        if low is not None and high is not None:
-            axes.plot([low, high], [place + shift] * 2, color=color, linewidth=1.4, alpha=0.55, zorder=2)
-        axes.plot(value, place, "o", color=color, markersize=6.5, zorder=4)
 
 
 def _gap(axes: Axes, place: int, row: BiasRow) -> None:

@@ -24,8 +24,7 @@ AnswersFiles = Annotated[
     list[Path], typer.Option("--answers", help="Answers (JSONL) with all their shards; may be repeated.")
 ]
 DraftsFile = Annotated[
-    Path,
-    typer.Option("--drafts", help="Drafted questions (JSONL); their images lie in the folder or archive beside."),
+    Path, typer.Option("--drafts", help="Drafted questions (JSONL); their images lie in the folder or archive beside.")
 ]
 DraftsFiles = Annotated[
     list[Path],

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from cfeval.cvqa.choices import read_choices
+from cfeval.cvqa.records import read_choices
 from cfeval.inference.prompts import ChatPlugin
 
 COT = "Let's think step by step:"

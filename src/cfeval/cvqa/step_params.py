@@ -67,21 +67,14 @@ def conditions_of(study: Cvqa, shards: int) -> StudyConditions:
     return StudyConditions(conditions=study.all_conditions(), shards=shards)
 
 
-def calls_params(study: Cvqa, shards: int) -> CallsParams:
-    """Whose calls are exported."""
-    return CallsParams(
-        conditions=study.all_conditions(),
-        shards=shards,
-        builds=list(study.builds_asked()),
-        readers=list(study.reply_readers),
-    )
-
-
 def tables_params(study: Cvqa, shards: int) -> TablesParams:
     """What all tables of a study are made of."""
     sets = study.sets_asked()
     return TablesParams(
-        **dict(calls_params(study, shards)),
+        conditions=study.all_conditions(),
+        shards=shards,
+        builds=tuple(study.builds_asked()),
+        readers=tuple(study.reply_readers),
         sets={name: SetFacts(**facts) for name, facts in set_facts(study).items() if name in sets},
         solvers={name: SolverFacts(**facts) for name, facts in solver_facts(study).items()},
         interval=study.interval,
@@ -91,17 +84,10 @@ def tables_params(study: Cvqa, shards: int) -> TablesParams:
 
 # Plugins that stand for no real model.
 _BUILT_IN = {
-    ("chat", "world"),
-    ("chat", "puzzles"),
-    ("chat", "easy_vqa"),
-    ("chat", "mock"),
-    ("program_generators", "grammar"),
-    ("program_generators", "mock"),
-    ("vision_tools", "puzzle"),
-    ("vision_tools", "world"),
-    ("vision_tools", "mock"),
-    ("solvers", "random"),
-    ("solvers", "by_people"),
+    "chat": ("world", "puzzles", "easy_vqa", "mock"),
+    "program_generators": ("grammar", "mock"),
+    "vision_tools": ("puzzle", "world", "mock"),
+    "solvers": ("random", "by_people"),
 }
 
 
@@ -113,10 +99,7 @@ def solver_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
 def set_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
     """The fields of `cfeval.cvqa.tables.replies.SetFacts`, by set."""
     return {
-        name: {
-            "subset": spec.plugin_options().get("share", 1) < 1 or bool(spec.part_of),
-            "fresh_of": spec.fresh_of,
-        }
+        name: {"subset": spec.plugin_options().get("share", 1) < 1 or bool(spec.part_of), "fresh_of": spec.fresh_of}
         for name, spec in study.sets.items()
     }
 
@@ -132,7 +115,8 @@ def _solver_facts(name: str, solvers: Mapping[str, Solver]) -> dict[str, Any]:
         "llm": solver.llm or _llm_of(spec),
         "paper": solver.paper,
         "test_world": any(
-            (family, component["plugin"]) in _BUILT_IN for family, component in registry.components("solvers", spec)
+            component["plugin"] in _BUILT_IN.get(family, ())
+            for family, component in registry.components("solvers", spec)
         ),
     }
 
@@ -145,7 +129,6 @@ def _kind(solver: Solver) -> str:
 
 
 def _no_cot_baseline(name: str, solvers: Mapping[str, Solver]) -> str:
-    """The same solver without chain of thought; empty where there is none."""
     plain = {
         other: solver.plugin_options() | {"cot": solver.plugin_options().get("cot", False)}
         for other, solver in solvers.items()

@@ -98,7 +98,6 @@ def _kept(where: str, named: Iterable[str], stored: dict[str, StoredCall]) -> It
 
 
 def _scores(results: Path, answered: Iterable[Path]) -> Iterator[Fault]:
-    """Every score, made again from its question and its answer."""
     for file in answered:
         name = file.relative_to(results / "answers")
         scored, shard = results / "scores" / name, name.parts[2:]

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cfeval.cvqa.choices import Choices
 from cfeval.cvqa.extraction.robust import read
-from cfeval.cvqa.records import Form
+from cfeval.cvqa.records import Choices, Form
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfeval.cvqa.choices import Choices
 from cfeval.cvqa.extraction.reference import read
+from cfeval.cvqa.records import Choices
 
 NUMBERS: dict[str, str | None] = {
     "3": "3",

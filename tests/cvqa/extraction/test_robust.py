@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfeval.cvqa.choices import Choices
 from cfeval.cvqa.extraction.robust import HAN, read
-from cfeval.cvqa.records import Form
+from cfeval.cvqa.records import Choices, Form
 from cfeval.inference.replies.text import WORDS
 from tests.slow import fast_only
 

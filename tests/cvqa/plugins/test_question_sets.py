@@ -8,8 +8,8 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError, ParamsError
-from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.interfaces import RawPair
+from cfeval.cvqa.records import read_choices
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES
 from tests.cvqa.files import write_images, write_questions
 

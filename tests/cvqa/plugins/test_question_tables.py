@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.cvqa import open_answers
-from cfeval.cvqa.choices import Choices, listed_options, read_choices, with_options
 from cfeval.cvqa.extraction import robust
 from cfeval.cvqa.interfaces import RawPair
 from cfeval.cvqa.plugins.question_tables import is_published, question_of
-from cfeval.cvqa.records import form_of
+from cfeval.cvqa.records import Choices, form_of, listed_options, read_choices, with_options
 from cfeval.cvqa.stages.scores import read_both
 from tests.cvqa.files import write_questions
 from tests.cvqa.question_tables import CAPTIONS, TABLES, write_table

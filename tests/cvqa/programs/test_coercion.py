@@ -2,7 +2,7 @@
 
 import pytest
 
-from cfeval.cvqa.programs.coercion import coerce, words_to_number
+from cfeval.cvqa.programs.image_patch import coerce, words_to_number
 
 READ = {
     "12": 12,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfeval.cvqa.programs.coercion import normalise
+from cfeval.cvqa.programs.image_patch import normalise
 from tests.cvqa.programs.idioms import IDIOMS
 from tests.cvqa.programs.scripted import python, whole
 from tests.slow import examples

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from cfeval.cvqa.report.items import MOST_STEPS
-from cfeval.cvqa.report.page import finding
+from cfeval.cvqa.report.page import MOST_STEPS, finding
 from cfeval.cvqa.report.page import test_bed as bed
 from cfeval.cvqa.tables.accuracy import shown
 from cfeval.report.pack import pack

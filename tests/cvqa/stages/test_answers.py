@@ -12,11 +12,10 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.images import Image
 from cfeval.core.records import ImageRef, Status
-from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View
-from cfeval.cvqa.records import Answer, QuestionPair
+from cfeval.cvqa.records import LETTERS, Answer, QuestionPair, read_choices
 from cfeval.cvqa.stages import answers as study
 from cfeval.cvqa.stages.answers import answers, asked_in_all
 from cfeval.cvqa.stages.scores import scores

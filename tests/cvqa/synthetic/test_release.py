@@ -9,8 +9,8 @@ import pytest
 from PIL import ImageDraw
 
 from cfeval.core.errors import InputError
-from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.csv_format import read_questions
+from cfeval.cvqa.records import read_choices
 from cfeval.cvqa.synthetic.drawing import DESIGNS, DrawnIcons, FolderIcons
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, FlowerScene, Puzzle, PuzzleTruth

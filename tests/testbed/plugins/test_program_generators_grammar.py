@@ -8,11 +8,10 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.images import Image
 from cfeval.core.records import Status
-from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.interfaces import ProgramReply, ProgramRequest
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View, Vision
-from cfeval.cvqa.records import Language, Question
+from cfeval.cvqa.records import LETTERS, Language, Question, read_choices
 from cfeval.cvqa.synthetic.drawing import png_of
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, PuzzleType

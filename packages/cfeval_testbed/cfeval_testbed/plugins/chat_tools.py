@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from cfeval.core import plugin
 from cfeval.core.records import Status
-from cfeval.cvqa.choices import LETTERS, read_choices
+from cfeval.cvqa.records import LETTERS, read_choices
 from cfeval.cvqa.synthetic.records import FLOWER_TYPES
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, ToolCall
 from cfeval_testbed.puzzles.programs import Asked, parse

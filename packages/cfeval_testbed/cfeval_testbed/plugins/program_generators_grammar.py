@@ -11,9 +11,8 @@ from pydantic import Field
 from cfeval.core import plugin
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.interfaces import ProgramGenerator, ProgramReply, ProgramRequest
-from cfeval.cvqa.records import Language
+from cfeval.cvqa.records import Language, read_choices
 from cfeval_testbed.counterfactual_questions import programs
 from cfeval_testbed.counterfactual_questions.language import parse
 from cfeval_testbed.puzzles import programs as puzzles

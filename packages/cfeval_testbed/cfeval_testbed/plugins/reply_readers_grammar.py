@@ -8,9 +8,8 @@ import re
 from collections.abc import Mapping
 
 from cfeval.core import plugin
-from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.interfaces import ReadReply, ReadRequest, ReplyReader
-from cfeval.cvqa.records import Form
+from cfeval.cvqa.records import LETTERS, Form, read_choices
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {"no": "0", "none": "0", "nothing": "0"} | {word: str(number) for number, word in enumerate(_WORDS)}

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import PIL.Image
 
 from cfeval.core.streams import batched
-from cfeval.cvqa.choices import LETTERS, MARK
+from cfeval.cvqa.records import LETTERS, MARK
 from cfeval_testbed.models.layers import Array, Weights, to_floats
 from cfeval_testbed.models.puzzles import MOST, SIDE, PuzzleNetwork, Seen, counting_words, encode
 from cfeval_testbed.models.vlm import Vocabulary

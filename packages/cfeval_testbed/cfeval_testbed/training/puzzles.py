@@ -14,8 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.choices import LETTERS
-from cfeval.cvqa.records import SIDES
+from cfeval.cvqa.records import LETTERS, SIDES
 from cfeval.cvqa.synthetic.drawing import draw_puzzle
 from cfeval.cvqa.synthetic.puzzles import ORIGINAL, counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, REGIONS, Dot, FlowerScene, Icon, Puzzle, PuzzleType

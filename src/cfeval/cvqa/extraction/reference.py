@@ -9,8 +9,7 @@ only option whose value the reply names.
 import re
 from functools import cache
 
-from cfeval.cvqa.choices import Choices
-from cfeval.cvqa.records import Form
+from cfeval.cvqa.records import Choices, Form
 
 _SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_SPELLED)} | {"no": 0, "none": 0}
@@ -37,7 +36,11 @@ def read(reply: str, form: Form, choices: Choices | None = None) -> str | None:
     if form == "text":
         return None
     if form == "boolean":
-        return _boolean(reply)
+        # `format_response.py`, type `boolean`.
+        tokens = set(_WORD.findall(reply.lower()))
+        if tokens & _NO:
+            return "no"
+        return "yes" if tokens & _YES else None
     return _number(reply) if form == "number" else _letter(reply, choices)
 
 
@@ -45,7 +48,11 @@ def _number(reply: str) -> str | None:
     """`format_response.py`, all types but `boolean`."""
     for word in _before_or_after_if(_WORD_OR_COMMA.findall(reply.lower())):
         if word.isdigit():
-            return _digits(word)
+            # The number without leading zeros; None where Python's `int` gives up (`²`, thousands of digits).
+            try:
+                return str(int(word))
+            except ValueError:
+                return None
         if word in _NUMBERS:
             return str(_NUMBERS[word])
     return None
@@ -58,22 +65,6 @@ def _before_or_after_if(tokens: list[str]) -> list[str]:
     if tokens[0] != "if":
         return tokens[: tokens.index("if")]
     return tokens[tokens.index(",") + 1 :] if "," in tokens else []
-
-
-def _digits(word: str) -> str | None:
-    """The number without leading zeros; None where Python's `int` gives up (`²`, thousands of digits)."""
-    try:
-        return str(int(word))
-    except ValueError:
-        return None
-
-
-def _boolean(reply: str) -> str | None:
-    """`format_response.py`, type `boolean`."""
-    tokens = set(_WORD.findall(reply.lower()))
-    if tokens & _NO:
-        return "no"
-    return "yes" if tokens & _YES else None
 
 
 def _letter(reply: str, choices: Choices | None) -> str | None:

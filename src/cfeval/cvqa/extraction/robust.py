@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from cfeval.cvqa import open_answers
-from cfeval.cvqa.choices import ALPHABET, LETTERS, Choices
 from cfeval.cvqa.extraction.set_apart import answers, lone_line, without_calls
-from cfeval.cvqa.records import Form
+from cfeval.cvqa.records import ALPHABET, LETTERS, Choices, Form
 from cfeval.datasets.answer_scoring import level, one_line
 from cfeval.inference.replies.boolean import boolean
 from cfeval.inference.replies.number import number

@@ -139,13 +139,10 @@ class DraftVerdict(BaseModel):
     reasonable: StrictBinary
 
 
-def read_draft_verdict(text: str) -> DraftVerdict | None:
-    """The verdict of a reply, or None where it leaves doubt: JSON, or two lines `RELATED:`, `REASONABLE:`."""
-    return clear_verdict(text, DraftVerdict, "01")
-
-
 CHECK_PLACEHOLDERS = ("question", "answer", "new_question", "new_answer")
-CHECK_FORM = PromptTemplate("build", "check", CHECK_PLACEHOLDERS, CHECK_SCHEMA, read_draft_verdict, seen=True)
+CHECK_FORM = PromptTemplate(
+    "build", "check", CHECK_PLACEHOLDERS, CHECK_SCHEMA, lambda text: clear_verdict(text, DraftVerdict, "01"), seen=True
+)
 # Characters that are kept of what was said before the verdict.
 _REASON = 300
 

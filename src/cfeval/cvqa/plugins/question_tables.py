@@ -22,10 +22,9 @@ from cfeval.core.jsonl import first_fault
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
 from cfeval.core.text_files import CsvFile
-from cfeval.cvqa.choices import ALPHABET, listed_options, with_options
 from cfeval.cvqa.csv_format import COLUMNS, TYPES
 from cfeval.cvqa.interfaces import RawPair, Sizes
-from cfeval.cvqa.records import Question, coco_number, form_of
+from cfeval.cvqa.records import ALPHABET, Question, coco_number, form_of, listed_options, with_options
 from cfeval.datasets.pairs.rows import (
     Place,
     Row,

@@ -17,12 +17,11 @@ from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import Window
 from cfeval.core.text_files import CsvFile
-from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.csv_format import CvqaResult, read_results
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
 from cfeval.cvqa.plugins.question_sets import id_of
 from cfeval.cvqa.prompt_templates import FAMILIES, put
-from cfeval.cvqa.records import Form
+from cfeval.cvqa.records import Form, read_choices
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 from cfeval.inference.prompts import fill, load_prompt
 
@@ -166,10 +165,7 @@ def _result_id(result: CvqaResult) -> str:
     return id_of(result.row)
 
 
-_ANSWERS: dict[Form, tuple[str, ...]] = {
-    "boolean": ("yes", "no"),
-    "number": tuple(map(str, range(11))),
-}
+_ANSWERS: dict[Form, tuple[str, ...]] = {"boolean": ("yes", "no"), "number": tuple(map(str, range(11)))}
 
 
 class RandomPlugin(plugin.Plugin):

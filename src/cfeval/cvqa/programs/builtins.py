@@ -1,33 +1,115 @@
-"""The functions that programs know from Python, on a program's own values; what costs more than a step takes more."""
+"""Calling functions, and those that programs know from Python; what costs more than a step takes more.
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+Functions that are offered are recorded where they are traced; the program's own run in a frame of their own.
+"""
+
+# ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 from zlib import crc32
 
-from cfeval.cvqa.programs import text
-from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.limits import Exhausted, ProgramFault, Unsupported
-from cfeval.cvqa.programs.objects import Class, Instance, Named
-from cfeval.cvqa.programs.operators import binary
+from cfeval.cvqa.programs.operators import binary, formatted, glimpse, quoted, text_of
 from cfeval.cvqa.programs.parser import EXCEPTIONS
 from cfeval.cvqa.programs.values import (
     NUMBERS,
+    Class,
     Error,
+    Frame,
     Function,
+    Instance,
     Lazy,
     Machine,
     Members,
+    Named,
     Native,
+    by_name,
     collect,
     iterate,
     key,
     kind,
     weigh,
 )
+
+
+def call(function: object, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> Any:
+    """Call a function: one that is offered, or one of the program's own."""
+    if isinstance(function, Native):
+        line = machine.line
+        try:
+            result = function.run(machine, *function.receiver, *arguments, **named)
+        except TypeError:
+            # Say so where a call failed because it does not fit what the function takes.
+            signature = inspect.signature(function.run)
+            try:
+                signature.bind(None, *function.receiver, *arguments, **named)
+            except TypeError:
+                taken = [str(name) for name in signature.parameters][1 + len(function.receiver) :]
+                raise ProgramFault(
+                    f"{function.name} takes ({', '.join(taken)}) and was called otherwise", kind="TypeError"
+                ) from None
+            raise
+        if function.traced:
+            shown = [glimpse(value) for value in (*function.receiver, *arguments)]
+            shown += [f"{name}={glimpse(value)}" for name, value in named.items()]
+            machine.trace.add(line, function.name, ", ".join(shown), glimpse(result))
+        return machine.meter.keep(result)
+    if isinstance(function, Class):
+        return instantiate(function, arguments, named, machine)
+    if isinstance(function, Instance) and (method := function.cls.find("__call__")):
+        return call(method[1], [function, *arguments], named, machine)
+    if not isinstance(function, Function):
+        raise ProgramFault(f"a value of type {kind(function)} cannot be called", kind="TypeError")
+    if machine.level >= machine.meter.budget.depth:
+        raise Exhausted(f"functions called within each other more than {machine.meter.budget.depth} deep")
+    bound = _bound(function, arguments, named)
+    inner = Frame(machine, function.outer, bound, function.local, function=function)
+    machine.level += 1
+    try:
+        return function.body(inner)
+    finally:
+        machine.level -= 1
+
+
+def instantiate(cls: Class, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> Instance:
+    """An object of a program's class; of an enumeration the member with that value."""
+    if cls.enumeration:
+        members = [member for member in cls.members.values() if isinstance(member, Instance)]
+        wanted = list(arguments) + list(named.values())
+        chosen = next((member for member in members if [member.names["value"]] == wanted), None)
+        if chosen is None:
+            raise ProgramFault(f"{cls.name} has no member with this value", kind="ValueError")
+        return chosen
+    machine.meter.length(len(cls.members))
+    instance = Instance(cls)
+    method = cls.find("__init__")
+    if cls.exception:
+        instance.names["args"] = tuple(arguments)
+    if method is not None:
+        call(method[1], [instance, *arguments], named, machine)
+    elif (arguments or named) and not cls.exception:
+        raise ProgramFault(f"{cls.name}() takes no arguments", kind="TypeError")
+    return instance
+
+
+def _bound(function: Function, arguments: Sequence[object], named: dict[str, object]) -> dict[str, object]:
+    names, defaults = function.names, function.defaults
+    bound = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)) | dict(function.by_name)
+    given = dict(zip(names, arguments, strict=False))
+    missing = [name for name in (*names, *function.only) if name not in bound | given | named]
+    extra = {name: value for name, value in named.items() if name not in (*names, *function.only)}
+    twice = given.keys() & named.keys()
+    if missing or twice or (extra and not function.named) or (len(arguments) > len(names) and not function.rest):
+        taken = [*names, *function.only]
+        raise ProgramFault(f"{function.name} takes ({', '.join(taken)}) and was called otherwise", kind="TypeError")
+    rest: dict[str, object] = {function.rest: tuple(arguments[len(names) :])} if function.rest else {}
+    rest |= {function.named: extra} if function.named else {}
+    return bound | given | {name: value for name, value in named.items() if name not in extra} | rest
+
 
 _PLUS = ast.Add()
 # Decimal places that `round` takes.
@@ -63,14 +145,6 @@ def _float(machine: Machine, value: object = 0.0, /) -> float:
     if not isinstance(value, str | int | float):
         raise ProgramFault(f"float takes a number or a text, not {kind(value)}", kind="TypeError")
     return float(value)
-
-
-def _str(machine: Machine, value: object = "", /) -> str:
-    return text.text_of(value, machine.meter)
-
-
-def _bool(machine: Machine, value: object = False, /) -> bool:
-    return bool(value)
 
 
 def _abs(machine: Machine, value: Any, /) -> object:
@@ -134,14 +208,6 @@ def _sorted(machine: Machine, values: object, /, *, key: object = None, reverse:
     return [items[number] for number in sort_order(machine, items, key, bool(reverse))]
 
 
-def _any(machine: Machine, values: object, /) -> bool:
-    return any(iterate(values, machine.meter))
-
-
-def _all(machine: Machine, values: object, /) -> bool:
-    return all(iterate(values, machine.meter))
-
-
 def _enumerate(machine: Machine, iterable: object, start: int = 0) -> Lazy:
     if not isinstance(start, int):
         raise ProgramFault("enumerate starts at an integer", kind="TypeError")
@@ -184,14 +250,6 @@ def _next(machine: Machine, iterator: object, /, *default: object) -> object:
     return default[0]
 
 
-def _list(machine: Machine, values: object = (), /) -> list[object]:
-    return collect(values, machine.meter)
-
-
-def _tuple(machine: Machine, values: object = (), /) -> tuple[object, ...]:
-    return tuple(collect(values, machine.meter))
-
-
 def _set(machine: Machine, values: object = (), /) -> Members:
     return Members(key(item, machine.meter) for item in collect(values, machine.meter))
 
@@ -207,11 +265,6 @@ def _dict(machine: Machine, values: object = (), /, **named: object) -> dict[obj
         items[key(pair[0], machine.meter)] = pair[1]
         machine.meter.grow(len(items))
     return items | named
-
-
-def _isinstance(machine: Machine, value: object, types: object, /) -> bool:
-    """Of the types that have a name here; a function that makes no type is refused."""
-    return is_instance(value, types)
 
 
 def is_instance(value: object, types: object) -> bool:
@@ -247,26 +300,10 @@ def _divmod(machine: Machine, one: object, other: object, /) -> tuple[object, ob
     return binary(ast.FloorDiv(), one, other, machine.meter), binary(ast.Mod(), one, other, machine.meter)
 
 
-def _pow(machine: Machine, base: object, exp: object) -> object:
-    return binary(ast.Pow(), base, exp, machine.meter)
-
-
 def _chr(machine: Machine, number: int, /) -> str:
     if 0xD800 <= number <= 0xDFFF:
         raise Unsupported("chr of half a surrogate pair")
     return chr(number)
-
-
-def _ord(machine: Machine, sign: str, /) -> int:
-    return ord(sign)
-
-
-def _repr(machine: Machine, value: object, /) -> str:
-    return text.quoted(value, machine.meter)
-
-
-def _format(machine: Machine, value: object, spec: str = "", /) -> str:
-    return text.formatted(value, spec, machine.meter)
 
 
 def _iter(machine: Machine, values: object, /) -> Lazy:
@@ -284,14 +321,14 @@ def _hash(machine: Machine, value: object, /) -> int:
         return hash(tuple(_hash(machine, item) for item in value))
     if isinstance(value, int | float) or (isinstance(value, Instance) and value.has("__hash__")):
         return hash(value)
-    return crc32(text.quoted(value, machine.meter).encode())
+    return crc32(quoted(value, machine.meter).encode())
 
 
 def _exception(name: str) -> Native:
     """An exception that can be raised; its text is its first argument."""
 
     def run(machine: Machine, /, *values: object) -> Error:
-        message = text.text_of(values[0] if len(values) == 1 else values, machine.meter) if values else ""
+        message = text_of(values[0] if len(values) == 1 else values, machine.meter) if values else ""
         return Error(name, message)
 
     return Native(name, run, type=(Error,))
@@ -301,51 +338,32 @@ def _print(machine: Machine, /, *values: object, **named: object) -> None:
     """Printed nowhere: a program has no output but its answer."""
 
 
-def _types() -> Iterator[Native]:
-    yield Native("int", _int, type=(int,))
-    yield Native("float", _float, type=(float,))
-    yield Native("str", _str, type=(str,))
-    yield Native("bool", _bool, type=(bool,))
-    yield Native("list", _list, type=(list,))
-    yield Native("tuple", _tuple, type=(tuple,))
-    yield Native("dict", _dict, type=(dict,))
-    yield Native("set", _set, type=(Members,))
-    yield Native("frozenset", _set, type=(Members,))
-
-
 _OTHERS: dict[str, Callable[..., object]] = {
-    "len": _len,
-    "abs": _abs,
-    "round": _round,
-    "range": _range,
+    **by_name(
+        _len, _abs, _round, _range, _sum, _sorted, _enumerate, _zip, _map, _filter, _reversed, _next, _issubclass
+    ),
+    **by_name(_divmod, _chr, _iter, _callable, _hash, _print),
     "min": _best(lambda numbers, by: min(numbers, key=by), "min"),
     "max": _best(lambda numbers, by: max(numbers, key=by), "max"),
-    "sum": _sum,
-    "sorted": _sorted,
-    "any": _any,
-    "all": _all,
-    "enumerate": _enumerate,
-    "zip": _zip,
-    "map": _map,
-    "filter": _filter,
-    "reversed": _reversed,
-    "next": _next,
-    "isinstance": _isinstance,
-    "issubclass": _issubclass,
-    "divmod": _divmod,
-    "pow": _pow,
-    "chr": _chr,
-    "ord": _ord,
-    "repr": _repr,
-    "format": _format,
-    "iter": _iter,
-    "callable": _callable,
-    "hash": _hash,
-    "print": _print,
+    "any": lambda machine, values, /: any(iterate(values, machine.meter)),
+    "all": lambda machine, values, /: all(iterate(values, machine.meter)),
+    "isinstance": lambda machine, value, types, /: is_instance(value, types),
+    "pow": lambda machine, base, exp: binary(ast.Pow(), base, exp, machine.meter),
+    "ord": lambda machine, sign, /: ord(sign),
+    "repr": lambda machine, value, /: quoted(value, machine.meter),
+    "format": lambda machine, value, spec="", /: formatted(value, spec, machine.meter),
 }
 # Every function by its name.
 FUNCTIONS: dict[str, object] = {
-    **{native.name: native for native in _types()},
+    "int": Native("int", _int, type=(int,)),
+    "float": Native("float", _float, type=(float,)),
+    "str": Native("str", lambda machine, value="", /: text_of(value, machine.meter), type=(str,)),
+    "bool": Native("bool", lambda machine, value=False, /: bool(value), type=(bool,)),
+    "list": Native("list", lambda machine, values=(), /: collect(values, machine.meter), type=(list,)),
+    "tuple": Native("tuple", lambda machine, values=(), /: tuple(collect(values, machine.meter)), type=(tuple,)),
+    "dict": Native("dict", _dict, type=(dict,)),
+    "set": Native("set", _set, type=(Members,)),
+    "frozenset": Native("frozenset", _set, type=(Members,)),
     **{name: Native(name, run) for name, run in _OTHERS.items()},
     **{name: _exception(name) for name in sorted(EXCEPTIONS)},
 }

@@ -1,19 +1,33 @@
 """What a program's classes are made of: their attributes and methods, dataclasses, enumerations and named tuples."""
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from cfeval.cvqa.programs import text
-from cfeval.cvqa.programs.calls import call, instantiate
+from cfeval.cvqa.programs.builtins import call, instantiate
 from cfeval.cvqa.programs.image_patch import ATTRIBUTES, METHODS
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
-from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super, Unbound
+from cfeval.cvqa.programs.operators import quoted
 from cfeval.cvqa.programs.parser import EXCEPTIONS
-from cfeval.cvqa.programs.values import Function, Image, ImagePatch, Machine, Module, Native, collect, kind
+from cfeval.cvqa.programs.values import (
+    Class,
+    Function,
+    Image,
+    ImagePatch,
+    Instance,
+    Machine,
+    Module,
+    Named,
+    Native,
+    Property,
+    Super,
+    Unbound,
+    collect,
+    kind,
+)
 
 
 def _extended_only(machine: Machine, /, *values: object) -> None:
@@ -70,21 +84,17 @@ def close_class(cls: Class, members: dict[str, object], annotated: Sequence[str]
     cls.members.update(members)
     cls.annotated = tuple(annotated)
     if cls.enumeration:
-        _enumerate(cls)
+        count = 0
+        for name, value in list(cls.members.items()):
+            if isinstance(value, Function | Property | Unbound) or name.startswith("_"):
+                continue
+            count = value if isinstance(value, int) else count + 1
+            member = Instance(cls)
+            member.names = {"name": name, "value": count if value is AUTO else value}
+            cls.members[name] = member
     if NAMED_TUPLE in bases:
         return named_tuple(cls, cls.annotated)
     return cls
-
-
-def _enumerate(cls: Class) -> None:
-    count = 0
-    for name, value in list(cls.members.items()):
-        if isinstance(value, Function | Property | Unbound) or name.startswith("_"):
-            continue
-        count = value if isinstance(value, int) else count + 1
-        member = Instance(cls)
-        member.names = {"name": name, "value": count if value is AUTO else value}
-        cls.members[name] = member
 
 
 # What `auto()` gives: the next number.
@@ -111,7 +121,9 @@ def member(value: Instance | Class | Super | Named, name: str) -> tuple[object, 
     """The attribute of an object, class, `super()` or named tuple, as the only item; nothing where there is none."""
     if isinstance(value, Class):
         entry = value.find(name)
-        return (_of_class(entry[1], value),) if entry else ()
+        if entry is None:
+            return ()
+        return (_bound(entry[1], value) if isinstance(entry[1], Unbound) else entry[1],)
     if isinstance(value, Super):
         entry = value.above.find(name) if value.above else None
         return (_bound(entry[1], value.instance),) if entry else _of_object(value, name)
@@ -134,12 +146,6 @@ def _read(instance: Instance, name: str, prop: Property) -> object:
     if prop.cached:
         instance.names[name] = result
     return result
-
-
-def _of_class(entry: object, cls: Class) -> object:
-    if isinstance(entry, Unbound):
-        return _bound(entry.function, cls) if entry.of_class else entry.function
-    return entry
 
 
 def _bound(entry: object, instance: Instance | Class | Named) -> object:
@@ -252,7 +258,7 @@ def _dataclass(machine: Machine, cls: object = None, /, **options: object) -> ob
         methods["__repr__"] = _shown
     if options.get("eq", True):
         methods["__eq__"] = _same
-        methods |= {"__hash__": _hash} if options.get("frozen") else {}
+        methods |= {"__hash__": lambda machine, self, /: hash(_values(self))} if options.get("frozen") else {}
     if options.get("order"):
         methods |= {name: _ordered(better) for name, better in _COMPARED}
     for name, run in methods.items():
@@ -269,15 +275,6 @@ def _for_objects(run: Callable[..., object]) -> Callable[..., object]:
     return checked
 
 
-def _default(cls: Class, name: str, machine: Machine) -> tuple[object, ...]:
-    entry = cls.find(name)
-    if entry is None:
-        return ()
-    if not isinstance(entry[1], Field):
-        return (entry[1],)
-    return (call(entry[1].factory, (), {}, machine),) if entry[1].factory is not None else entry[1].default
-
-
 def _init(machine: Machine, self: Instance, /, *values: object, **named: object) -> None:
     cls = self.cls
     fields = [name for name in cls.fields if not (isinstance(field := cls.members.get(name), Field) and not field.init)]
@@ -286,9 +283,15 @@ def _init(machine: Machine, self: Instance, /, *values: object, **named: object)
         raise ProgramFault(f"{cls.name} takes ({', '.join(fields)}) and was made otherwise", kind="TypeError")
     given |= named
     for name in cls.fields:
-        value = (given[name],) if name in given else _default(cls, name, machine)
-        if value:
-            self.names[name] = value[0]
+        entry = cls.find(name)
+        if name in given:
+            self.names[name] = given[name]
+        elif entry and not isinstance(entry[1], Field):
+            self.names[name] = entry[1]
+        elif entry and isinstance(entry[1], Field) and entry[1].factory is not None:
+            self.names[name] = call(entry[1].factory, (), {}, machine)
+        elif entry and isinstance(entry[1], Field) and entry[1].default:
+            self.names[name] = entry[1].default[0]
         elif name in fields:
             raise ProgramFault(f"{cls.name} needs {name!r}", kind="TypeError")
     if self.has("__post_init__"):
@@ -300,17 +303,13 @@ def _values(value: Instance) -> tuple[object, ...]:
 
 
 def _shown(machine: Machine, self: Instance, /) -> str:
-    parts = [f"{name}={text.quoted(self.names.get(name), machine.meter)}" for name in self.cls.fields]
+    parts = [f"{name}={quoted(self.names.get(name), machine.meter)}" for name in self.cls.fields]
     return machine.meter.keep(f"{self.cls.name}({', '.join(parts)})")
 
 
 def _same(machine: Machine, self: Instance, other: object, /) -> bool:
     machine.meter.step(len(self.names))
     return isinstance(other, Instance) and other.cls is self.cls and _values(self) == _values(other)
-
-
-def _hash(machine: Machine, self: Instance, /) -> int:
-    return hash(_values(self))
 
 
 def _ordered(better: Callable[[Any, Any], bool]) -> Callable[..., bool]:
@@ -342,10 +341,6 @@ def _plain(value: object, machine: Machine) -> object:
     return [_plain(item, machine) for item in value] if isinstance(value, list) else value
 
 
-def _as_tuple(machine: Machine, value: object, /) -> tuple[object, ...]:
-    return machine.meter.keep(_values(_record(value)))
-
-
 def _replaced(machine: Machine, value: object, /, **named: object) -> Instance:
     record = _record(value)
     return instantiate(record.cls, (), {name: record.names.get(name) for name in record.cls.fields} | named, machine)
@@ -355,7 +350,7 @@ DATACLASSES: dict[str, Callable[..., object]] = {
     "dataclass": _dataclass,
     "field": _field,
     "asdict": _as_dict,
-    "astuple": _as_tuple,
+    "astuple": lambda machine, value, /: machine.meter.keep(_values(_record(value))),
     "replace": _replaced,
 }
 
@@ -365,22 +360,6 @@ def _named_tuple(machine: Machine, name: str, fields: object, /) -> Native:
     if not all(isinstance(part, str) for part in wanted):
         raise ProgramFault("namedtuple takes names", kind="TypeError")
     return named_tuple(open_class(str(name), (), machine), wanted)
-
-
-def _property(machine: Machine, function: object, /) -> Property:
-    return Property(function)
-
-
-def _cached_property(machine: Machine, function: object, /) -> Property:
-    return Property(function, cached=True)
-
-
-def _static(machine: Machine, function: object, /) -> Unbound:
-    return Unbound(function, False)
-
-
-def _of_its_class(machine: Machine, function: object, /) -> Unbound:
-    return Unbound(function, True)
 
 
 def setter(prop: Property) -> Native:
@@ -396,22 +375,18 @@ def _same_function(machine: Machine, function: object, /) -> object:
     return function
 
 
-def _auto(machine: Machine, /) -> object:
-    return AUTO
-
-
 METHOD_KINDS: dict[str, Callable[..., object]] = {
-    "property": _property,
-    "staticmethod": _static,
-    "classmethod": _of_its_class,
+    "property": lambda machine, function, /: Property(function),
+    "staticmethod": lambda machine, function, /: Unbound(function, False),
+    "classmethod": lambda machine, function, /: Unbound(function, True),
 }
 ENUM: dict[str, object] = {
     "Enum": ENUMERATION,
-    "auto": Native("auto", _auto),
+    "auto": Native("auto", lambda machine, /: AUTO),
     "unique": Native("unique", _same_function),
 }
 ABSTRACT: dict[str, object] = {
     "ABC": Native("ABC", _same_function),
     "abstractmethod": Native("abstractmethod", _same_function),
 }
-namedtuple, cached_property = _named_tuple, _cached_property
+namedtuple, cached_property = _named_tuple, lambda machine, function, /: Property(function, cached=True)

@@ -1,27 +1,27 @@
-"""Evaluating expressions: a walk over the checked tree, a step for each node."""
+"""Evaluating expressions and the patterns of `match`: a walk over the checked tree, a step for each node."""
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG005 - all functions of a table are called alike
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from cfeval.cvqa.programs import text
-from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs.builtins import call, is_instance
 from cfeval.cvqa.programs.classes import set_member, super_of
 from cfeval.cvqa.programs.limits import ProgramFault
 from cfeval.cvqa.programs.methods import attribute
-from cfeval.cvqa.programs.objects import Class, Instance
-from cfeval.cvqa.programs.operators import binary, compare, unary
+from cfeval.cvqa.programs.operators import binary, compare, equal, formatted, quoted, unary
 from cfeval.cvqa.programs.standard_modules import part_of
 from cfeval.cvqa.programs.values import (
+    Class,
     Filled,
     Frame,
     Function,
+    Instance,
     Lazy,
-    Machine,
     Match,
     Members,
+    Named,
     Native,
     Tally,
     collect,
@@ -37,16 +37,7 @@ def evaluate(node: ast.expr, frame: Frame) -> Any:
     return _HANDLERS[type(node)](node, frame)
 
 
-def _constant(node: ast.Constant, frame: Frame) -> object:
-    return node.value
-
-
-def _name(node: ast.Name, frame: Frame) -> object:
-    return frame.find(node.id)
-
-
 def _boolean(node: ast.BoolOp, frame: Frame) -> object:
-    """`and`, `or`: the first value that decides, the rest is not evaluated."""
     value: object = None
     for part in node.values:
         value = evaluate(part, frame)
@@ -59,14 +50,6 @@ def _binary(node: ast.BinOp, frame: Frame) -> object:
     return binary(node.op, evaluate(node.left, frame), evaluate(node.right, frame), frame.machine.meter)
 
 
-def _unary(node: ast.UnaryOp, frame: Frame) -> object:
-    return unary(node.op, evaluate(node.operand, frame), frame.machine.meter)
-
-
-def _conditional(node: ast.IfExp, frame: Frame) -> object:
-    return evaluate(node.body if evaluate(node.test, frame) else node.orelse, frame)
-
-
 def _comparison(node: ast.Compare, frame: Frame) -> bool:
     left = evaluate(node.left, frame)
     for op, part in zip(node.ops, node.comparators, strict=True):
@@ -75,14 +58,6 @@ def _comparison(node: ast.Compare, frame: Frame) -> bool:
             return False
         left = right
     return True
-
-
-def _list(node: ast.List, frame: Frame) -> list[object]:
-    return frame.machine.meter.keep(_items(node.elts, frame))
-
-
-def _tuple(node: ast.Tuple, frame: Frame) -> tuple[object, ...]:
-    return frame.machine.meter.keep(tuple(_items(node.elts, frame)))
 
 
 def _items(nodes: Sequence[ast.expr], frame: Frame) -> list[object]:
@@ -195,13 +170,9 @@ def _formatted(node: ast.FormattedValue, frame: Frame) -> str:
     meter = frame.machine.meter
     value = evaluate(node.value, frame)
     if node.conversion in (ord("r"), ord("a")):
-        value = text.quoted(value, meter)
+        value = quoted(value, meter)
     spec = "" if node.format_spec is None else str(evaluate(node.format_spec, frame))
-    return text.formatted(value, spec, meter)
-
-
-def _attribute(node: ast.Attribute, frame: Frame) -> object:
-    return attribute(evaluate(node.value, frame), node.attr)
+    return formatted(value, spec, meter)
 
 
 def _lambda(node: ast.Lambda, frame: Frame) -> Function:
@@ -237,7 +208,13 @@ def _call(node: ast.Call, frame: Frame) -> object:
         raise ProgramFault("the names of arguments are texts", kind="TypeError")
     frame.machine.line = node.lineno
     if function is SUPER and not arguments:
-        return _super(frame)
+        # `super()` in a method: its class, and its first argument.
+        method: Frame | None = frame
+        while method is not None and (method.function is None or CLASS not in (method.outer or method).names):
+            method = method.outer
+        if method is None or method.function is None or method.outer is None or not method.function.names:
+            raise ProgramFault("super() belongs in a method", kind="RuntimeError")
+        return super_of(method.outer.names[CLASS], method.names[method.function.names[0]])
     return call(function, arguments, named, frame.machine)
 
 
@@ -245,21 +222,7 @@ def _call(node: ast.Call, frame: Frame) -> object:
 CLASS = " class"
 
 
-def _super(frame: Frame) -> object:
-    """`super()` in a method: its class, and its first argument."""
-    method: Frame | None = frame
-    while method is not None and (method.function is None or CLASS not in (method.outer or method).names):
-        method = method.outer
-    if method is None or method.function is None or method.outer is None or not method.function.names:
-        raise ProgramFault("super() belongs in a method", kind="RuntimeError")
-    return super_of(method.outer.names[CLASS], method.names[method.function.names[0]])
-
-
-def _explicit_super(machine: Machine, cls: object, instance: object, /) -> object:
-    return super_of(cls, instance)
-
-
-SUPER = Native("super", _explicit_super)
+SUPER = Native("super", lambda machine, cls, instance, /: super_of(cls, instance))
 
 
 def assign(target: ast.expr, value: Any, frame: Frame) -> None:
@@ -272,7 +235,15 @@ def assign(target: ast.expr, value: Any, frame: Frame) -> None:
         _set_slice(evaluate(target.value, frame), target.slice, value, frame)
     elif isinstance(target, ast.Subscript):
         container, index = evaluate(target.value, frame), evaluate(target.slice, frame)
-        _cache(container, index, value, frame)
+        if isinstance(container, dict):
+            container[key(index, frame.machine.meter)] = value
+            frame.machine.meter.grow(len(container))
+        elif isinstance(container, list) and isinstance(index, int):
+            container[index] = value
+        elif isinstance(container, Instance) and container.has("__setitem__"):
+            container.invoke("__setitem__", index, value)
+        else:
+            raise ProgramFault(f"an item of {kind(container)} at {kind(index)} cannot be set", kind="TypeError")
     elif isinstance(target, ast.Attribute):
         set_member(evaluate(target.value, frame), target.attr, value, frame.machine)
     elif isinstance(target, ast.Tuple | ast.List):
@@ -282,7 +253,6 @@ def assign(target: ast.expr, value: Any, frame: Frame) -> None:
 
 
 def _unpack(targets: Sequence[ast.expr], items: list[object], frame: Frame) -> None:
-    """Bind several targets; one of them may be `*rest`."""
     starred = next((number for number, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
     if starred is None and len(items) != len(targets):
         raise ProgramFault(f"{len(items)} values for {len(targets)} names", kind="ValueError")
@@ -306,18 +276,6 @@ def _set_slice(container: Any, node: ast.Slice, value: object, frame: Frame) -> 
     container[slice_of(node, frame)] = items
 
 
-def _cache(container: Any, index: Any, value: object, frame: Frame) -> None:
-    if isinstance(container, dict):
-        container[key(index, frame.machine.meter)] = value
-        frame.machine.meter.grow(len(container))
-    elif isinstance(container, list) and isinstance(index, int):
-        container[index] = value
-    elif isinstance(container, Instance) and container.has("__setitem__"):
-        container.invoke("__setitem__", index, value)
-    else:
-        raise ProgramFault(f"an item of {kind(container)} at {kind(index)} cannot be set", kind="TypeError")
-
-
 def _bindings(clauses: Sequence[ast.comprehension], first: Iterator[object], frame: Frame) -> Iterator[None]:
     """Bind the targets of a comprehension's clauses, again and again, in the comprehension's own frame."""
     clause, *rest = clauses
@@ -331,67 +289,133 @@ def _bindings(clauses: Sequence[ast.comprehension], first: Iterator[object], fra
             yield None
 
 
-def _opened(clauses: Sequence[ast.comprehension], frame: Frame) -> tuple[Iterator[None], Frame]:
-    """A comprehension's bindings and frame; its first iterable is evaluated outside, as in Python."""
-    inner = Frame(frame.machine, frame, comprehension=True)
-    first = iterate(evaluate(clauses[0].iter, frame), frame.machine.meter)
-    return _bindings(clauses, first, inner), inner
-
-
-def _list_comprehension(node: ast.ListComp, frame: Frame) -> list[object]:
-    bindings, inner = _opened(node.generators, frame)
-    items: list[object] = []
+def _comprehension(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, frame: Frame) -> object:
+    meter, inner = frame.machine.meter, Frame(frame.machine, frame, comprehension=True)
+    # The first iterable is evaluated outside, as in Python.
+    bindings = _bindings(node.generators, iterate(evaluate(node.generators[0].iter, frame), meter), inner)
+    if isinstance(node, ast.GeneratorExp):
+        return Lazy(evaluate(node.elt, inner) for _ in bindings)
+    items: Any = [] if isinstance(node, ast.ListComp) else Members() if isinstance(node, ast.SetComp) else {}
     for _ in bindings:
-        items.append(evaluate(node.elt, inner))
-        frame.machine.meter.grow(len(items))
+        if isinstance(node, ast.ListComp):
+            items.append(evaluate(node.elt, inner))
+        elif isinstance(node, ast.SetComp):
+            items.add(key(evaluate(node.elt, inner), meter))
+        else:
+            name = key(evaluate(node.key, inner), meter)
+            items[name] = evaluate(node.value, inner)
+        meter.grow(len(items))
     return items
-
-
-def _set_comprehension(node: ast.SetComp, frame: Frame) -> Members:
-    bindings, inner = _opened(node.generators, frame)
-    items = Members()
-    for _ in bindings:
-        items.add(key(evaluate(node.elt, inner), frame.machine.meter))
-        frame.machine.meter.grow(len(items))
-    return items
-
-
-def _dict_comprehension(node: ast.DictComp, frame: Frame) -> dict[object, object]:
-    bindings, inner = _opened(node.generators, frame)
-    items: dict[object, object] = {}
-    for _ in bindings:
-        name = key(evaluate(node.key, inner), frame.machine.meter)
-        items[name] = evaluate(node.value, inner)
-        frame.machine.meter.grow(len(items))
-    return items
-
-
-def _generator(node: ast.GeneratorExp, frame: Frame) -> Lazy:
-    bindings, inner = _opened(node.generators, frame)
-    return Lazy(evaluate(node.elt, inner) for _ in bindings)
 
 
 _HANDLERS: dict[type[ast.expr], Callable[[Any, Frame], object]] = {
-    ast.Constant: _constant,
-    ast.Name: _name,
+    ast.Constant: lambda node, frame: node.value,
+    ast.Name: lambda node, frame: frame.find(node.id),
     ast.BoolOp: _boolean,
     ast.BinOp: _binary,
-    ast.UnaryOp: _unary,
-    ast.IfExp: _conditional,
+    ast.UnaryOp: lambda node, frame: unary(node.op, evaluate(node.operand, frame), frame.machine.meter),
+    ast.IfExp: lambda node, frame: evaluate(node.body if evaluate(node.test, frame) else node.orelse, frame),
     ast.Compare: _comparison,
-    ast.List: _list,
-    ast.Tuple: _tuple,
+    ast.List: lambda node, frame: frame.machine.meter.keep(_items(node.elts, frame)),
+    ast.Tuple: lambda node, frame: frame.machine.meter.keep(tuple(_items(node.elts, frame))),
     ast.Set: _set,
     ast.Dict: _dict,
     ast.Subscript: _subscript,
     ast.JoinedStr: _joined,
     ast.FormattedValue: _formatted,
-    ast.Attribute: _attribute,
+    ast.Attribute: lambda node, frame: attribute(evaluate(node.value, frame), node.attr),
     ast.Lambda: _lambda,
     ast.Call: _call,
-    ast.ListComp: _list_comprehension,
-    ast.SetComp: _set_comprehension,
-    ast.DictComp: _dict_comprehension,
-    ast.GeneratorExp: _generator,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
     ast.NamedExpr: _walrus,
+}
+
+
+def matches(pattern: ast.pattern, value: Any, frame: Frame) -> bool:
+    """Whether a value is of a pattern's form; names in it are stored as they are matched, as in Python."""
+    frame.machine.meter.step()
+    return _FORMS[type(pattern)](pattern, value, frame)
+
+
+def _as_form(pattern: ast.MatchAs, value: object, frame: Frame) -> bool:
+    if pattern.pattern is not None and not matches(pattern.pattern, value, frame):
+        return False
+    if pattern.name:
+        frame.store(pattern.name, value)
+    return True
+
+
+def _sequence_form(pattern: ast.MatchSequence, value: Any, frame: Frame) -> bool:
+    if not isinstance(value, list | tuple | range):
+        return False
+    patterns = pattern.patterns
+    star = next((number for number, part in enumerate(patterns) if isinstance(part, ast.MatchStar)), None)
+    if len(value) != len(patterns) if star is None else len(value) < len(patterns) - 1:
+        return False
+    items: list[object] = list(value)
+    frame.machine.meter.step(1 + len(items) // 16)
+    if star is None:
+        return _all(patterns, items, frame)
+    behind = len(items) - (len(patterns) - star - 1)
+    rest, name = frame.machine.meter.keep(items[star:behind]), getattr(patterns[star], "name", None)
+    if not _all([*patterns[:star], *patterns[star + 1 :]], [*items[:star], *items[behind:]], frame):
+        return False
+    if name:
+        frame.store(name, rest)
+    return True
+
+
+def _all(patterns: Sequence[ast.pattern], items: Sequence[object], frame: Frame) -> bool:
+    return all(matches(part, item, frame) for part, item in zip(patterns, items, strict=True))
+
+
+def _mapping_form(pattern: ast.MatchMapping, value: object, frame: Frame) -> bool:
+    if not isinstance(value, dict):
+        return False
+    names = [key(evaluate(part, frame), frame.machine.meter) for part in pattern.keys]
+    if any(name not in value for name in names):
+        return False
+    if not _all(pattern.patterns, [value[name] for name in names], frame):
+        return False
+    if pattern.rest:
+        frame.machine.meter.length(len(value))
+        frame.store(pattern.rest, {name: item for name, item in value.items() if name not in names})
+    return True
+
+
+def _class_form(pattern: ast.MatchClass, value: object, frame: Frame) -> bool:
+    cls: Any = evaluate(pattern.cls, frame)
+    if not is_instance(value, cls):
+        return False
+    fields = cls.fields if isinstance(cls, Class) else value.cls.fields if isinstance(value, Named) else ()
+    if pattern.patterns and isinstance(cls, Native) and not fields:  # `case str(text)` binds the value itself
+        if len(pattern.patterns) > 1:
+            raise ProgramFault(f"a pattern of {cls.name} takes one part", kind="TypeError")
+        return matches(pattern.patterns[0], value, frame)
+    if len(pattern.patterns) > len(fields):
+        raise ProgramFault(f"a pattern of {kind(value)} takes fewer parts", kind="TypeError")
+    named = [*fields[: len(pattern.patterns)], *pattern.kwd_attrs]
+    for name, form in zip(named, [*pattern.patterns, *pattern.kwd_patterns], strict=True):
+        try:
+            part = attribute(value, name)
+        except ProgramFault as fault:
+            if fault.kind != "AttributeError":
+                raise
+            return False
+        if not matches(form, part, frame):
+            return False
+    return True
+
+
+_FORMS: dict[type[ast.pattern], Callable[[Any, Any, Frame], bool]] = {
+    ast.MatchValue: lambda pattern, value, frame: equal(value, evaluate(pattern.value, frame), frame.machine.meter),
+    ast.MatchSingleton: lambda pattern, value, frame: value is pattern.value,
+    ast.MatchOr: lambda pattern, value, frame: any(matches(part, value, frame) for part in pattern.patterns),
+    ast.MatchAs: _as_form,
+    ast.MatchSequence: _sequence_form,
+    ast.MatchMapping: _mapping_form,
+    ast.MatchClass: _class_form,
 }

@@ -13,16 +13,98 @@ left, …)` stops at the image's edges. `llm_query` works as a method and as a f
 the box, of what was found in the other.
 
 The attributes that `alternatives` lists are those from which a model that compares descriptions tells another.
+
+Numbers are read as by `coerce_to_numeric`: digits or number words, a leading minus, the first of a range (`10-15`), a
+year beside the name of a month; an integer unless there is a point; a text without a number comes back unchanged. Two
+faults are repaired: the year of a date is read (upstream never does), and the first number of a text is taken (all
+digits of the text were run together: `2 of 5` gave 25). An answer is the first of a list, or `no` where it is empty;
+`no` for nothing; yes and no for booleans and for the texts `true` and `false`; lower case. Beyond ViperGPT, a whole
+number that came out as a float is written without its `.0`.
 """
 
-# ruff: noqa: ARG001
+# ruff: noqa: ARG001, ARG005
+
 import math
+import re
 from collections.abc import Callable, Sequence
 
-from cfeval.cvqa.programs.coercion import coerce
-from cfeval.cvqa.programs.limits import ProgramFault
-from cfeval.cvqa.programs.values import NUMBERS, Image, ImagePatch, Machine, Native, collect, kind
+from cfeval.cvqa.programs.limits import ProgramFault, clean
+from cfeval.cvqa.programs.values import NUMBERS, Image, ImagePatch, Machine, Native, by_name, collect, kind
 from cfeval.cvqa.programs.vision import Found
+
+_MONTHS = re.compile(
+    r"\b(january|february|march|april|may|june|july|august|september|october|november|december)\b", re.IGNORECASE
+)
+_YEAR = re.compile(r"\b([12][0-9]{3})\b")
+_UNDER_TEN = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+_UNITS = {word: number for number, word in enumerate((*_UNDER_TEN, *_TEENS))}
+_TENS_NAMES = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_TENS = {word: 10 * number for number, word in enumerate(_TENS_NAMES, start=2)}
+_SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_WORD = "|".join([*_UNITS, *_TENS, "hundred", *_SCALES])
+_NUMBER = re.compile(
+    rf"(?P<digits>(?<![\w.-])-?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)|[0-9][0-9,]*(?:\.[0-9]+)?)"
+    rf"|(?P<words>\b(?:{_WORD})\b(?:(?:[\s-]+|\s+and\s+)\b(?:{_WORD})\b)*)",
+    re.IGNORECASE,
+)
+# Characters in which a number is looked for.
+_READ = 2_000
+_DIGITS = 300
+_TRUTH = {"true": "yes", "false": "no"}
+# Characters of an answer that are kept.
+_LONGEST_ANSWER = 4_000
+
+
+def coerce(text: str) -> int | float | str:
+    """The number in a text, or the text itself."""
+    if _MONTHS.search(text[:_READ]) and (year := _YEAR.search(text[:_READ])):
+        return int(year[1])
+    match = _NUMBER.search(text[:_READ])
+    if match is None:
+        return text
+    if match["words"]:
+        return words_to_number(match["words"])
+    digits = match["digits"].replace(",", "")
+    if len(digits) > _DIGITS:
+        return text
+    return float(digits) if "." in digits else int(digits)
+
+
+def words_to_number(text: str) -> int:
+    """The number that number words say: `two hundred and five` is 205."""
+    total = part = 0
+    for word in re.findall(r"[a-z]+", text.lower()):
+        if word in _UNITS or word in _TENS:
+            part += _UNITS.get(word, 0) + _TENS.get(word, 0)
+        elif word == "hundred":
+            part = max(part, 1) * 100
+        elif word in _SCALES:
+            total, part = total + max(part, 1) * _SCALES[word], 0
+    return total + part
+
+
+def normalise(value: object) -> str:
+    """The answer's text.
+
+    Raises:
+        ProgramFault: a value that is no answer, such as a patch of the image.
+    """
+    if isinstance(value, list | tuple):
+        value = value[0] if value else None
+    if value is None:
+        return "no"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, str | int | float):
+        raise ProgramFault(
+            f"the program returned a value of type {kind(value)}; an answer is a text, a number or a boolean"
+        )
+    text = clean(str(value)[:_LONGEST_ANSWER].strip().lower())
+    return _TRUTH.get(text, text)
+
 
 # Pixels by which a crop is grown on each side.
 MARGIN = 10
@@ -160,14 +242,6 @@ def _patch_simple_query(machine: Machine, self: ImagePatch, /, question: object 
     return machine.eyes.ask(self.view(), DEFAULT_QUESTION if question is None else question)
 
 
-def _patch_llm_query(machine: Machine, self: ImagePatch, /, question: object, long_answer: object = True) -> str:
-    return _llm_query(machine, question, long_answer)
-
-
-def _compute_depth(machine: Machine, self: ImagePatch, /) -> float:
-    return machine.eyes.depth(self.view())
-
-
 def _crop(
     machine: Machine, self: ImagePatch, /, left: object, lower: object, right: object, upper: object
 ) -> ImagePatch:
@@ -188,16 +262,10 @@ def _inside(machine: Machine, self: ImagePatch, /, other: object) -> bool:
 
 # Of a patch; names and parameters are ViperGPT's.
 METHODS: dict[str, Callable[..., object]] = {
-    "find": _find,
-    "exists": _exists,
-    "verify_property": _verify_property,
-    "best_text_match": _best_text_match,
+    **by_name(_find, _exists, _verify_property, _best_text_match, _crop, _overlaps_with, _inside),
     "simple_query": _patch_simple_query,
-    "llm_query": _patch_llm_query,
-    "compute_depth": _compute_depth,
-    "crop": _crop,
-    "overlaps_with": _overlaps_with,
-    "inside": _inside,
+    "llm_query": lambda machine, self, /, question, long_answer=True: _llm_query(machine, question, long_answer),
+    "compute_depth": lambda machine, self, /: machine.eyes.depth(self.view()),
 }
 
 
@@ -239,11 +307,17 @@ def _best_image_match(
 def _distance(machine: Machine, /, a: object, b: object) -> object:
     if isinstance(a, NUMBERS) and isinstance(b, NUMBERS):
         return abs(a - b)
-    return _gap(a_patch(a, "distance"), a_patch(b, "distance"))
-
-
-def _bool_to_yesno(machine: Machine, /, bool_answer: object) -> str:
-    return "yes" if bool_answer else "no"
+    # Between the nearest edges, in pixels; minus the IoU where the boxes overlap.
+    patch = a_patch(a, "distance")
+    other = a_patch(b, "distance")
+    across = max(0, patch.left - other.right, other.left - patch.right)
+    along = max(0, patch.lower - other.upper, other.lower - patch.upper)
+    if across or along:
+        return math.hypot(across, along)
+    width = min(patch.right, other.right) - max(patch.left, other.left)
+    height = min(patch.upper, other.upper) - max(patch.lower, other.lower)
+    shared = width * height
+    return -shared / (_area(patch) + _area(other) - shared)
 
 
 def _coerce_to_numeric(machine: Machine, /, string: object) -> object:
@@ -262,29 +336,13 @@ def _simple_query(machine: Machine, /, question: object = None) -> str:
     return machine.eyes.ask(machine.eyes.root, DEFAULT_QUESTION if question is None else question)
 
 
-def _gap(patch: ImagePatch, other: ImagePatch) -> float:
-    """Between the nearest edges, in pixels; minus the IoU where the boxes overlap."""
-    across = max(0, patch.left - other.right, other.left - patch.right)
-    along = max(0, patch.lower - other.upper, other.lower - patch.upper)
-    if across or along:
-        return math.hypot(across, along)
-    width = min(patch.right, other.right) - max(patch.left, other.left)
-    height = min(patch.upper, other.upper) - max(patch.lower, other.lower)
-    shared = width * height
-    return -shared / (_area(patch) + _area(other) - shared)
-
-
 def _area(patch: ImagePatch) -> int:
     return (patch.right - patch.left) * (patch.upper - patch.lower)
 
 
 _OFFERED: dict[str, Callable[..., object]] = {
-    "best_image_match": _best_image_match,
-    "distance": _distance,
-    "bool_to_yesno": _bool_to_yesno,
-    "coerce_to_numeric": _coerce_to_numeric,
-    "llm_query": _llm_query,
-    "simple_query": _simple_query,
+    **by_name(_best_image_match, _distance, _coerce_to_numeric, _llm_query, _simple_query),
+    "bool_to_yesno": lambda machine, /, bool_answer: "yes" if bool_answer else "no",
 }
 # By name; `ImagePatch` is also a type for `isinstance`.
 SURFACE: dict[str, object] = {

@@ -234,7 +234,6 @@ class Meter:
 
 
 def _shown(count: int) -> str:
-    """A count, short where it is astronomic."""
     return str(count) if count < 10**15 else "very many"
 
 
@@ -256,33 +255,6 @@ class Trace:
     def steps(self) -> Sequence[TraceStep]:
         """The calls so far, in order."""
         return self._steps
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The answer's text, or why there is none; what was used and called either way.
-
-    `unsupported`: the fault is a limit of the interpreter; `nothing`: the program returned nothing.
-    """
-
-    result: str
-    fault: str
-    unsupported: bool
-    nothing: bool
-    steps: int
-    calls: int
-    trace: Sequence[TraceStep]
-
-
-def returned(result: str, meter: Meter, trace: Trace, nothing: bool = False) -> Outcome:
-    """The outcome of a program that ran to its end."""
-    return Outcome(result, "", False, nothing, meter.steps, meter.calls, tuple(trace.steps))
-
-
-def failed(fault: ProgramFault, meter: Meter, trace: Trace) -> Outcome:
-    """The outcome of a program that did not."""
-    unsupported = isinstance(fault, Unsupported)
-    return Outcome("", str(fault), unsupported, False, meter.steps, meter.calls, tuple(trace.steps))
 
 
 def cut(text: str) -> str:

@@ -4,7 +4,7 @@ Left out on purpose, as they make long texts from short ones or are of no use: `
 `encode`.
 """
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
 import re
 from collections import Counter, deque
@@ -16,22 +16,25 @@ import PIL.Image
 
 from cfeval.core.errors import nearest
 from cfeval.cvqa.programs import classes, image_patch, standard_modules
-from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
-from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs.builtins import FUNCTIONS, call, sort_order
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
-from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super
-from cfeval.cvqa.programs.operators import binary, equal, sign_of
-from cfeval.cvqa.programs.text import filled
+from cfeval.cvqa.programs.operators import binary, equal, filled, sign_of
 from cfeval.cvqa.programs.values import (
+    Class,
     Function,
     ImagePatch,
+    Instance,
     Lazy,
     Machine,
     Members,
     Module,
+    Named,
     Native,
+    Property,
     Queue,
+    Super,
     Tally,
+    by_name,
     collect,
     iterate,
     key,
@@ -179,10 +182,6 @@ def _padded(method: Callable[..., str]) -> Callable[..., str]:
     return run
 
 
-def _format(machine: Machine, value: str, /, *values: object, **named: object) -> str:
-    return filled(value, values, named, machine.meter)
-
-
 def _join(machine: Machine, value: str, items: object, /) -> str:
     parts = collect(items, machine.meter)
     if not all(isinstance(part, str) for part in parts):
@@ -191,44 +190,18 @@ def _join(machine: Machine, value: str, items: object, /) -> str:
     return value.join(parts)
 
 
-_TEXT: dict[str, Callable[..., object]] = {
-    "lower": str.lower,
-    "upper": str.upper,
-    "title": str.title,
-    "capitalize": str.capitalize,
-    "strip": str.strip,
-    "lstrip": str.lstrip,
-    "rstrip": str.rstrip,
-    "split": str.split,
-    "splitlines": str.splitlines,
-    "startswith": str.startswith,
-    "endswith": str.endswith,
-    "isdigit": str.isdigit,
-    "isdecimal": str.isdecimal,
-    "isnumeric": str.isnumeric,
-    "isalpha": str.isalpha,
-    "count": str.count,
-    "find": str.find,
-    "index": str.index,
-    "rfind": str.rfind,
-    "rindex": str.rindex,
-    "rsplit": str.rsplit,
-    "partition": str.partition,
-    "rpartition": str.rpartition,
-    "removeprefix": str.removeprefix,
-    "removesuffix": str.removesuffix,
-    "casefold": str.casefold,
-    "swapcase": str.swapcase,
-    "isalnum": str.isalnum,
-    "isspace": str.isspace,
-    "isupper": str.isupper,
-    "islower": str.islower,
-    "istitle": str.istitle,
-}
+_TEXT = (
+    "lower upper title capitalize strip lstrip rstrip split splitlines startswith endswith isdigit isdecimal "
+    "isnumeric isalpha count find index rfind rindex rsplit partition rpartition removeprefix removesuffix casefold "
+    "swapcase isalnum isspace isupper islower istitle"
+)
 METHODS["str"] = (
-    {name: _plain(method) for name, method in _TEXT.items()}
+    {name: _plain(getattr(str, name)) for name in _TEXT.split()}
     | {method.__name__: _padded(method) for method in (str.zfill, str.ljust, str.rjust, str.center)}
-    | {"replace": _replace, "join": _join, "format": _format, "translate": _translate}
+    | by_name(_replace, _join, _translate)
+    | {
+        "format": lambda machine, value, /, *values, **named: filled(value, values, named, machine.meter),
+    }
 )
 
 
@@ -292,24 +265,8 @@ def _clear(machine: Machine, value: Any, /) -> None:
     value.clear()
 
 
-METHODS["list"] = {
-    "append": _append,
-    "extend": _extend,
-    "insert": _insert,
-    "pop": _pop,
-    "remove": _remove,
-    "index": _index,
-    "count": _count,
-    "sort": _sort,
-    "reverse": _reverse,
-    "copy": _copy,
-    "clear": _clear,
-}
-METHODS["tuple"] = {"index": _index, "count": _count}
-
-
-def _get(machine: Machine, value: dict[object, object], name: object, default: object = None, /) -> object:
-    return value.get(key(name, machine.meter), default)
+METHODS["list"] = by_name(_append, _extend, _insert, _pop, _remove, _index, _count, _sort, _reverse, _copy, _clear)
+METHODS["tuple"] = by_name(_index, _count)
 
 
 def _set_default(machine: Machine, value: dict[object, object], name: object, default: object = None, /) -> object:
@@ -353,22 +310,10 @@ def _tally(machine: Machine, value: Tally, other: Any, sign: int) -> None:
         machine.meter.grow(len(value))
 
 
-def _subtract(machine: Machine, value: Tally, other: Any, /) -> None:
-    _tally(machine, value, other, -1)
-
-
 def _most_common(machine: Machine, value: Tally, n: int | None = None) -> list[object]:
     pairs = list(value.items())
     order = sort_order(machine, pairs, Native("count", lambda _, pair: pair[1]), reverse=True)
     return [pairs[number] for number in order[:n]]
-
-
-def _total(machine: Machine, value: Tally, /) -> object:
-    return call(FUNCTIONS["sum"], [list(value.values())], {}, machine)
-
-
-def _elements(machine: Machine, value: Tally, /) -> Lazy:
-    return Lazy(name for name, count in list(value.items()) for _ in range(count))
 
 
 def _listing(view: Callable[[dict[object, object]], Any]) -> Callable[..., object]:
@@ -382,47 +327,32 @@ def _listing(view: Callable[[dict[object, object]], Any]) -> Callable[..., objec
 
 
 METHODS["dict"] = {
-    "get": _get,
+    "get": lambda machine, value, name, default=None, /: value.get(key(name, machine.meter), default),
     "items": _listing(lambda value: value.items()),
     "keys": _listing(lambda value: value.keys()),
     "values": _listing(lambda value: value.values()),
     "pop": _take,
     "setdefault": _set_default,
-    "update": update,
-    "copy": _copy,
-    "clear": _clear,
+    **by_name(update, _copy, _clear),
 }
 METHODS["defaultdict"] = METHODS["dict"]
 METHODS["Counter"] = METHODS["dict"] | {
     "most_common": _most_common,
-    "total": _total,
-    "elements": _elements,
-    "subtract": _subtract,
+    "total": lambda machine, value, /: call(FUNCTIONS["sum"], [list(value.values())], {}, machine),
+    "elements": lambda machine, value, /: Lazy(name for name, count in list(value.items()) for _ in range(count)),
+    "subtract": lambda machine, value, other, /: _tally(machine, value, other, -1),
 }
 
 
-def _pop_left(machine: Machine, value: list[object], /) -> object:
-    return _pop(machine, value, 0)
-
-
-def _append_left(machine: Machine, value: list[object], item: object, /) -> None:
-    _insert(machine, value, 0, item)
-
-
-METHODS["deque"] = METHODS["list"] | {"popleft": _pop_left, "appendleft": _append_left}
+METHODS["deque"] = METHODS["list"] | {
+    "popleft": lambda machine, value, /: _pop(machine, value, 0),
+    "appendleft": lambda machine, value, item, /: _insert(machine, value, 0, item),
+}
 
 
 def _add(machine: Machine, value: Members, item: object, /) -> None:
     value.add(key(item, machine.meter))
     machine.meter.grow(len(value))
-
-
-def _discard(machine: Machine, value: Members, item: object, /) -> None:
-    value.discard(key(item, machine.meter))
-
-
-def _remove_member(machine: Machine, value: Members, item: object, /) -> None:
-    value.remove(key(item, machine.meter))
 
 
 def _take_first(machine: Machine, value: Members, /) -> object:
@@ -445,12 +375,10 @@ def _with(combine: Callable[[Members, Members], Any]) -> Callable[..., object]:
 
 METHODS["set"] = {
     "add": _add,
-    "discard": _discard,
-    "remove": _remove_member,
+    "discard": lambda machine, value, item, /: value.discard(key(item, machine.meter)),
+    "remove": lambda machine, value, item, /: value.remove(key(item, machine.meter)),
     "pop": _take_first,
-    "update": update,
-    "copy": _copy,
-    "clear": _clear,
+    **by_name(update, _copy, _clear),
     "isdisjoint": _with(lambda left, right: not any(item in right for item in left)),
     "symmetric_difference": _with(lambda left, right: (left - right) | (right - left)),
     "union": _with(lambda left, right: left | right),
@@ -461,8 +389,4 @@ METHODS["set"] = {
 }
 
 
-def _is_integer(machine: Machine, value: float, /) -> bool:
-    return value.is_integer()
-
-
-METHODS["float"] = {"is_integer": _is_integer}
+METHODS["float"] = {"is_integer": lambda machine, value, /: value.is_integer()}

@@ -3,7 +3,7 @@
 Nothing is Python's own module: each function is of this package and takes the steps that it costs.
 """
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
 import itertools
 import json
@@ -16,14 +16,12 @@ from typing import Any
 
 import PIL.Image
 
-from cfeval.cvqa.programs import classes, standard_modules, text
-from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
-from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs import classes, standard_modules
+from cfeval.cvqa.programs.builtins import FUNCTIONS, call, sort_order
 from cfeval.cvqa.programs.expressions import SUPER, item_of
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
 from cfeval.cvqa.programs.methods import attribute, update
-from cfeval.cvqa.programs.objects import Instance, Suppressed
-from cfeval.cvqa.programs.operators import binary, sign_of
+from cfeval.cvqa.programs.operators import binary, quoted, sign_of, written
 from cfeval.cvqa.programs.parser import IMPORTED
 from cfeval.cvqa.programs.standard_modules import MATH
 from cfeval.cvqa.programs.values import (
@@ -33,13 +31,16 @@ from cfeval.cvqa.programs.values import (
     Frame,
     Function,
     Image,
+    Instance,
     Lazy,
     Machine,
     Members,
     Module,
     Native,
     Queue,
+    Suppressed,
     Tally,
+    by_name,
     collect,
     iterate,
     key,
@@ -91,10 +92,6 @@ def _small(number: object) -> int:
     return number
 
 
-def _permutations(values: list[Any], r: object = None) -> Iterator[Any]:
-    return itertools.permutations(values, _small(len(values) if r is None else r))
-
-
 def _groupby(machine: Machine, values: object, /, key: object = None) -> Lazy:
     groups: list[tuple[object, list[object]]] = []
     for item in collect(values, machine.meter):
@@ -133,7 +130,6 @@ def _partial(machine: Machine, function: object, /, *first: object, **given: obj
 
 
 def _statistic(function: Callable[[list[Any]], object]) -> Callable[..., object]:
-    """Of numbers; `mode` also of texts."""
 
     def run(machine: Machine, values: object, /) -> object:
         items = collect(values, machine.meter)
@@ -204,7 +200,9 @@ def _type(machine: Machine, value: object, /) -> object:
     return type_
 
 
-def _remembered(function: Function) -> Function:
+def _cache(machine: Machine, function: object, /) -> Function:
+    if not isinstance(function, Function):
+        raise Unsupported(f"cache takes a function of the program, not {kind(function)}")
     results: dict[object, object] = {}
 
     def body(frame: Frame) -> object:
@@ -218,12 +216,6 @@ def _remembered(function: Function) -> Function:
     return replace(function, body=body)
 
 
-def _cache(machine: Machine, function: object, /) -> Function:
-    if not isinstance(function, Function):
-        raise Unsupported(f"cache takes a function of the program, not {kind(function)}")
-    return _remembered(function)
-
-
 def _lru_cache(machine: Machine, maxsize: object = 128, typed: object = False) -> object:
     return _cache(machine, maxsize) if isinstance(maxsize, Function) else Native("lru_cache", _cache)
 
@@ -233,10 +225,6 @@ def _wraps(machine: Machine, wrapped: object, /) -> Native:
         return function
 
     return Native("wraps", run)
-
-
-def _suppress(machine: Machine, /, *kinds: object) -> Suppressed:
-    return Suppressed(kinds)
 
 
 def _copied(machine: Machine, value: Any, /) -> object:
@@ -287,10 +275,6 @@ def _heappush(machine: Machine, heap: object, item: object, /) -> None:
     _sorted_in_place(machine, heap)
 
 
-def _heappop(machine: Machine, heap: object, /) -> object:
-    return _sorted_in_place(machine, heap).pop(0)
-
-
 def _heapify(machine: Machine, heap: object, /) -> None:
     _sorted_in_place(machine, heap)
 
@@ -303,12 +287,12 @@ def _loads(machine: Machine, s: object, /) -> object:
         value = json.loads(s, parse_int=lambda digits: machine.meter.keep(int(digits[:400])))
     except ValueError as error:
         raise ProgramFault(f"not JSON: {error}", kind="ValueError", message=str(error)) from None
-    text.written(value, 2 * machine.meter.budget.string, machine.meter)
+    written(value, 2 * machine.meter.budget.string, machine.meter)
     return value
 
 
 def _dumps(machine: Machine, obj: object, /, *, indent: object = None, ensure_ascii: object = True) -> str:
-    text.quoted(obj, machine.meter)
+    quoted(obj, machine.meter)
     small = indent if isinstance(indent, int) and 0 <= indent <= 8 else None
     return machine.meter.keep(json.dumps(obj, indent=small, ensure_ascii=bool(ensure_ascii)))
 
@@ -324,25 +308,8 @@ def _nothing(machine: Machine, /, *values: object) -> None:
 # The names of `typing` that are types.
 _NAMES = {"List": (list,), "Dict": (dict,), "Set": (Members,), "Tuple": (tuple,), "Sequence": (list, tuple, str, range)}
 _TYPES = (
-    "Iterator",
-    "Mapping",
-    "TypeVar",
-    "Generic",
-    "Protocol",
-    "ClassVar",
-    "Final",
-    "Generator",
-    "Any",
-    "Dict",
-    "Iterable",
-    "List",
-    "Optional",
-    "Sequence",
-    "Set",
-    "Tuple",
-    "Union",
-    "Callable",
-    "Literal",
+    "Iterator Mapping TypeVar Generic Protocol ClassVar Final Generator Any Dict Iterable List Optional Sequence Set "
+    "Tuple Union Callable Literal"
 )
 _IMAGES = Module("PIL.Image", {"Image": Native("Image", _nothing, type=(Image,))}, frozenset(dir(PIL.Image)))
 # Every module by its name.
@@ -364,52 +331,38 @@ MODULES: dict[str, Module] = {
         {
             "chain": _lazily(itertools.chain, whole=False),
             "combinations": _lazily(lambda values, r: itertools.combinations(values, _small(r))),
-            "permutations": _lazily(_permutations),
+            "permutations": _lazily(
+                lambda values, r=None: itertools.permutations(values, _small(len(values) if r is None else r))
+            ),
             "product": _lazily(lambda *values, repeat=1: itertools.product(*values, repeat=_small(repeat))),
             "pairwise": _lazily(itertools.pairwise),
             "islice": _lazily(itertools.islice, whole=False),
             "zip_longest": _lazily(itertools.zip_longest, whole=False),
-            "groupby": _groupby,
-            "accumulate": _accumulate,
+            **by_name(_groupby, _accumulate),
         },
     ),
     "functools": _module(
         "functools",
-        {
-            "reduce": _reduce,
-            "partial": _partial,
-            "lru_cache": _lru_cache,
-            "cache": _cache,
-            "cached_property": classes.cached_property,
-            "wraps": _wraps,
-        },
+        by_name(_reduce, _partial, _lru_cache, _cache, _wraps) | {"cached_property": classes.cached_property},
     ),
     "statistics": _module(
         "statistics",
         {
-            function.__name__: _statistic(function)
-            for function in (
-                statistics.mean,
-                statistics.fmean,
-                statistics.median,
-                statistics.mode,
-                statistics.pstdev,
-                statistics.stdev,
-            )
+            name: _statistic(getattr(statistics, name))
+            for name in ("mean", "fmean", "median", "mode", "pstdev", "stdev")
         },
     ),
     "operator": _module(
         "operator",
         {
-            "itemgetter": _itemgetter,
-            "attrgetter": _attrgetter,
+            **by_name(_itemgetter, _attrgetter),
             **{name: _operator(sign) for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"))},
         },
     ),
     "typing": Module(
         "typing",
         {
-            **{name: Native(name, _nothing, type=_NAMES.get(name, (type(None),))) for name in _TYPES},
+            **{name: Native(name, _nothing, type=_NAMES.get(name, (type(None),))) for name in _TYPES.split()},
             "NamedTuple": classes.NAMED_TUPLE,
         },
     ),
@@ -417,19 +370,18 @@ MODULES: dict[str, Module] = {
     "dataclasses": _module("dataclasses", classes.DATACLASSES),
     "enum": Module("enum", classes.ENUM),
     "abc": Module("abc", classes.ABSTRACT),
-    "contextlib": _module("contextlib", {"suppress": _suppress}),
+    "contextlib": _module("contextlib", {"suppress": lambda machine, /, *kinds: Suppressed(kinds)}),
     "copy": _module("copy", {"copy": _copied, "deepcopy": _deep_copied}),
     "heapq": _module(
         "heapq",
         {
             "nlargest": _best_of(reverse=True),
             "nsmallest": _best_of(reverse=False),
-            "heappush": _heappush,
-            "heappop": _heappop,
-            "heapify": _heapify,
+            "heappop": lambda machine, heap, /: _sorted_in_place(machine, heap).pop(0),
+            **by_name(_heappush, _heapify),
         },
     ),
-    "json": _module("json", {"loads": _loads, "dumps": _dumps}),
+    "json": _module("json", by_name(_loads, _dumps)),
     "string": Module(
         "string",
         {name: getattr(string, name) for name in ("ascii_letters", "ascii_lowercase", "digits", "punctuation")},
@@ -438,11 +390,10 @@ MODULES: dict[str, Module] = {
 }
 MODULES = {name: replace(module, real=frozenset(dir(import_module(name)))) for name, module in MODULES.items()}
 assert tuple(MODULES) == IMPORTED
-_ATTRIBUTES = (("getattr", _getattr), ("hasattr", _hasattr), ("setattr", _setattr), ("type", _type))
 # What a program has without importing it, beside the surface.
 OFFERED: dict[str, object] = (
     FUNCTIONS
-    | {name: Native(name, run) for name, run in _ATTRIBUTES}
+    | {name: Native(name, run) for name, run in by_name(_getattr, _hasattr, _setattr, _type).items()}
     | {name: Native(name, run) for name, run in classes.METHOD_KINDS.items()}
     | {"super": SUPER}
     | {name: MODULES[name] for name in ("math", "re")}

@@ -7,84 +7,23 @@ import ast
 import builtins
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from cfeval.cvqa.programs.limits import Budget, Exhausted, ProgramFault, Unsupported
-from cfeval.cvqa.programs.objects import SPECIAL
+from cfeval.cvqa.programs.values import SPECIAL
 
 # The file name given to the parser, which looks for the line of an error in it: a name that no file can have.
 NOWHERE = "<program>/."
-_STATEMENTS = (
-    ast.FunctionDef,
-    ast.ClassDef,
-    ast.Return,
-    ast.Delete,
-    ast.Assign,
-    ast.AugAssign,
-    ast.AnnAssign,
-    ast.For,
-    ast.While,
-    ast.If,
-    ast.With,
-    ast.Match,
-    ast.Try,
-    ast.Raise,
-    ast.Global,
-    ast.Nonlocal,
-    ast.Assert,
-    ast.Import,
-    ast.ImportFrom,
-    ast.Expr,
-    ast.Pass,
-    ast.Break,
-    ast.Continue,
+# What a tree may hold, by classes of `ast`.
+_ALLOWED_NAMES = (
+    "Module Expression FunctionDef ClassDef Return Delete Assign AugAssign AnnAssign For While If With Match Try "
+    "Raise Global Nonlocal Assert Import ImportFrom Expr Pass Break Continue BoolOp BinOp UnaryOp Lambda IfExp Dict "
+    "Set ListComp SetComp DictComp GeneratorExp Compare Call FormattedValue JoinedStr Constant Attribute Subscript "
+    "Name List Tuple Slice NamedExpr Starred Yield YieldFrom operator unaryop boolop cmpop expr_context comprehension "
+    "arguments arg keyword alias excepthandler withitem match_case pattern"
 )
-EXPRESSIONS = (
-    ast.BoolOp,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Lambda,
-    ast.IfExp,
-    ast.Dict,
-    ast.Set,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-    ast.Compare,
-    ast.Call,
-    ast.FormattedValue,
-    ast.JoinedStr,
-    ast.Constant,
-    ast.Attribute,
-    ast.Subscript,
-    ast.Name,
-    ast.List,
-    ast.Tuple,
-    ast.Slice,
-    ast.NamedExpr,
-    ast.Starred,
-    ast.Yield,
-    ast.YieldFrom,
-)
-_PARTS = (
-    ast.Module,
-    ast.Expression,
-    ast.operator,
-    ast.unaryop,
-    ast.boolop,
-    ast.cmpop,
-    ast.expr_context,
-    ast.comprehension,
-    ast.arguments,
-    ast.arg,
-    ast.keyword,
-    ast.alias,
-    ast.excepthandler,
-    ast.withitem,
-    ast.match_case,
-    ast.pattern,
-)
-_ALLOWED = _STATEMENTS + EXPRESSIONS + _PARTS
+_ALLOWED: tuple[type[ast.AST], ...] = tuple(getattr(ast, name) for name in _ALLOWED_NAMES.split())
 _NAMES_OF_NODES: dict[type[ast.AST], str] = {
     ast.AsyncFunctionDef: "an async function",
     ast.AsyncWith: "`async with`",
@@ -129,24 +68,22 @@ def parsed(code: str, budget: Budget) -> ast.Module:
     """The tree of a text, unchecked; Python's parser gives up on absurd nesting by itself."""
     if len(code) > budget.string:
         raise Exhausted(f"a program of {len(code)} characters; at most {budget.string} are allowed")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(code, NOWHERE)
-    except SyntaxError as error:
-        raise ProgramFault(f"not Python: {error.msg}", error.lineno or 0, "SyntaxError") from None
-    except (RecursionError, MemoryError):
-        raise Exhausted("the program is nested too deeply to be read; use simple statements") from None
-    except ValueError as error:
-        raise ProgramFault(f"not Python: {error}", kind="SyntaxError") from None
+    with _parser_faults():
+        return ast.parse(code, NOWHERE)
 
 
 def check_grammar(tree: ast.Module) -> None:
     """Raise what Python's compiler finds wrong beyond the syntax, such as a lone `return`; nothing is run."""
+    with _parser_faults():
+        compile(tree, NOWHERE, "exec", dont_inherit=True)
+
+
+@contextmanager
+def _parser_faults() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(tree, NOWHERE, "exec", dont_inherit=True)
+            yield
     except SyntaxError as error:
         raise ProgramFault(f"not Python: {error.msg}", error.lineno or 0, "SyntaxError") from None
     except (RecursionError, MemoryError):
@@ -221,11 +158,20 @@ def _refusal(node: ast.AST, budget: Budget) -> str:
         hidden = _is_hidden(node.attr) and node.attr not in SPECIAL | {"__name__"}
         return f"attribute {node.attr!r}: names with two leading underscores are not supported" if hidden else ""
     if isinstance(node, ast.ClassDef):
-        return _refused_class(node)
+        if node.keywords:
+            return "a class with a metaclass or other keywords is not supported"
+        return f"{node.name!r}: names with two leading underscores are not supported" if _is_hidden(node.name) else ""
     hidden_name = next((name for name in _names_given(node) if _is_hidden(name)), "")
     if hidden_name:
         return f"{hidden_name!r}: names with two leading underscores are not supported"
-    return _refused_statement(node)
+    alone = isinstance(node, ast.Expr | ast.Assign)
+    if not alone and any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.iter_child_nodes(node)):
+        return "`yield` within an expression is not supported; let it stand alone"
+    if isinstance(node, ast.Tuple) and any(isinstance(item, ast.Slice) for item in node.elts):
+        return "an index of several slices is not supported; slice a list"
+    if isinstance(node, ast.comprehension) and node.is_async:
+        return "async comprehensions are not supported"
+    return ""
 
 
 def _names_given(node: ast.AST) -> list[str]:
@@ -242,12 +188,6 @@ def _names_given(node: ast.AST) -> list[str]:
     if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
         return [node.name or ""]
     return []
-
-
-def _refused_class(node: ast.ClassDef) -> str:
-    if node.keywords:
-        return "a class with a metaclass or other keywords is not supported"
-    return f"{node.name!r}: names with two leading underscores are not supported" if _is_hidden(node.name) else ""
 
 
 def _is_hidden(name: str) -> bool:
@@ -283,14 +223,3 @@ def exists(module: str) -> bool:
     """Whether there is a module of that name in Python or among the packages that programs know."""
     root = module.partition(".")[0]
     return not root or root in sys.stdlib_module_names or root in ALSO
-
-
-def _refused_statement(node: ast.AST) -> str:
-    alone = isinstance(node, ast.Expr | ast.Assign)
-    if not alone and any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.iter_child_nodes(node)):
-        return "`yield` within an expression is not supported; let it stand alone"
-    if isinstance(node, ast.Tuple) and any(isinstance(item, ast.Slice) for item in node.elts):
-        return "an index of several slices is not supported; slice a list"
-    if isinstance(node, ast.comprehension) and node.is_async:
-        return "async comprehensions are not supported"
-    return ""

@@ -4,10 +4,14 @@ the text at once (Thompson 1968; captures after Pike). No pattern can make a sea
 Of Python's syntax there are literals, `.`, classes, `\\d \\w \\s \\b` and their opposites, anchors, groups (captured,
 named, `(?:…)`), alternatives, repetitions (greedy and lazy, `{m,n}` to 200), and the flag `(?i)`. Back references and
 looking around need what is not linear, and are refused.
+
+google-re2 cannot take its place: its `\\d \\w \\s \\b` know ASCII alone and its `$` does not match before a last line
+break, which without looking around no other pattern can say, so that programs would silently do other than in Python.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from cfeval.cvqa.programs.limits import Meter, ProgramFault, Unsupported
 
@@ -29,14 +33,18 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v"}
 Test = Callable[[str], bool]
 # Start and end of the match and of each group, by turns.
 Spans = tuple[int | None, ...]
+# What each instruction does, and with what: `char` with a test of the next character, `where` with one of the place in
+# the text, `save` with the number of a span's edge; `jump` and `split` with how far the next instruction is, of `split`
+# the preferred one first.
+Code = list[tuple[str, Any, Any]]
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A compiled pattern: (what, argument, argument) each; `char` tests, `split` and `jump` go on, `save` notes."""
+    """A compiled pattern."""
 
     text: str
-    code: tuple[tuple[str, object, object], ...]
+    code: Code
     groups: int
     names: dict[str, int]
 
@@ -51,14 +59,13 @@ def compiled(text: str, ignore_case: bool, meter: Meter) -> Pattern:
     if len(text) > _LONGEST:
         raise _wrong(text, f"longer than {_LONGEST} characters", Unsupported)
     reader = _Reader(text, ignore_case)
-    node = reader.alternatives(0)
+    code = [("save", 0, None), *reader.alternatives(0), ("save", 1, None), ("match", None, None)]
     if reader.at < len(text):
         raise _wrong(text, "an unbalanced parenthesis")
-    code: list[tuple[str, object, object]] = [("save", 0, None)]
-    node(code)
-    code += [("save", 1, None), ("match", None, None)]
+    if len(code) > _LARGEST:
+        raise _wrong(text, "too long", Unsupported)
     meter.step(len(code))
-    return Pattern(text, tuple(code), reader.groups, reader.names)
+    return Pattern(text, code, reader.groups, reader.names)
 
 
 def matched(pattern: Pattern, text: str, start: int, anchored: bool, whole: bool, meter: Meter) -> Spans | None:
@@ -80,7 +87,7 @@ def matched(pattern: Pattern, text: str, start: int, anchored: bool, whole: bool
                     continue
                 result = spans
                 break
-            if at < len(text) and test(text[at]):  # type: ignore[operator]
+            if at < len(text) and test(text[at]):
                 after.append((place + 1, spans))
         threads = after
     return result
@@ -99,35 +106,36 @@ def _closed(
             continue
         meter.step()
         seen.add(place)
-        what, step, other = pattern.code[place]
+        what, value, other = pattern.code[place]
         if what == "jump":
-            stack.append((_number(step), spans))
+            stack.append((place + value, spans))
         elif what == "split":
-            stack += [(_number(other), spans), (_number(step), spans)]
+            stack += [(place + other, spans), (place + value, spans)]
         elif what == "save":
-            number = _number(step)
-            stack.append((place + 1, (*spans[:number], at, *spans[number + 1 :])))
+            stack.append((place + 1, (*spans[:value], at, *spans[value + 1 :])))
         elif what == "where":
-            if step(text, at):  # type: ignore[operator]
+            if value(text, at):
                 stack.append((place + 1, spans))
         else:
             places.append((place, spans))
     return places
 
 
-def _number(value: object) -> int:
-    assert isinstance(value, int), "a place in the code"
-    return value
-
-
-Code = list[tuple[str, object, object]]
-# A part of a pattern: it adds its instructions.
-Node = Callable[[Code], None]
+def spans(pattern: Pattern, text: str, meter: Meter) -> Iterator[Spans]:
+    """All matches that do not overlap, as Python finds them."""
+    at = 0
+    while at <= len(text):
+        match = matched(pattern, text, at, anchored=False, whole=False, meter=meter)
+        if match is None:
+            return
+        yield match
+        end, start = match[1] or 0, match[0] or 0
+        at = end if end > start else end + 1
 
 
 @dataclass
 class _Reader:
-    """Reads a pattern by descent."""
+    """Reads a pattern by descent; every part gives its instructions."""
 
     text: str
     ignore_case: bool
@@ -135,34 +143,29 @@ class _Reader:
     groups: int = 0
     names: dict[str, int] = field(default_factory=dict)
 
-    def alternatives(self, level: int) -> Node:
+    def alternatives(self, level: int) -> Code:
         """`a|b`."""
         if level > _DEEPEST:
             raise _wrong(self.text, "groups nested too deeply", Unsupported)
         options = [self._sequence(level)]
         while self._take("|"):
             options.append(self._sequence(level))
-        return options[0] if len(options) == 1 else _either(options)
+        code = options.pop()
+        for option in reversed(options):
+            code = [("split", 1, len(option) + 2), *option, ("jump", len(code) + 1, None), *code]
+        return code
 
-    def _sequence(self, level: int) -> Node:
-        parts = []
+    def _sequence(self, level: int) -> Code:
+        code: Code = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
-            parts.append(self._repeated(level))
-
-        def add(code: Code) -> None:
-            for part in parts:
-                part(code)
-
-        return add
-
-    def _repeated(self, level: int) -> Node:
-        node = self._atom(level)
-        while self.at < len(self.text) and self.text[self.at] in "*+?{":
-            bounds = self._bounds()
-            if bounds is None:
-                break
-            node = _times(node, *bounds, lazy=self._take("?"), text=self.text)
-        return node
+            part = self._atom(level)
+            while self.at < len(self.text) and self.text[self.at] in "*+?{":
+                bounds = self._bounds()
+                if bounds is None:
+                    break
+                part = self._times(part, *bounds, lazy=self._take("?"))
+            code += part
+        return code
 
     def _bounds(self) -> tuple[int, int | None] | None:
         sign = self.text[self.at]
@@ -179,27 +182,42 @@ class _Reader:
             raise _wrong(self.text, f"a repetition of more than {_MOST}, or none that can be", Unsupported)
         return least, most
 
-    def _atom(self, level: int) -> Node:
+    def _times(self, part: Code, least: int, most: int | None, *, lazy: bool) -> Code:
+        size, optional = len(part) + 1, 0 if most is None else most - least
+        if size * max(least + 1, most or 0) > _LARGEST and part:
+            raise _wrong(self.text, "too long", Unsupported)
+
+        def split(beyond: int) -> tuple[str, int, int]:
+            return ("split", beyond, 1) if lazy else ("split", 1, beyond)
+
+        if most is None:
+            return [*part * least, split(size + 1), *part, ("jump", -size, None)]
+        code = part * least
+        for left in range(optional, 0, -1):
+            code += [split(left * size), *part]
+        return code
+
+    def _atom(self, level: int) -> Code:
         sign = self.text[self.at]
         self.at += 1
         if sign == "(":
             return self._group(level)
         if sign == "[":
-            return _char(self._class())
+            return [("char", self._class(), None)]
         if sign == "\\":
-            return self._escaped()
+            return [self._escaped()]
         if sign in "*+?":
             raise _wrong(self.text, "nothing to repeat")
         if sign in "^$":
-            return _where(_at_start if sign == "^" else _at_end)
-        return _char((lambda letter: letter != "\n") if sign == "." else self._literal(sign))
+            return [("where", _at_start if sign == "^" else _at_end, None)]
+        return [("char", (lambda letter: letter != "\n") if sign == "." else self._literal(sign), None)]
 
-    def _group(self, level: int) -> Node:
+    def _group(self, level: int) -> Code:
         number = name = None
         if self._take("?"):
             if self._take("i)"):
                 self.ignore_case = True
-                return _nothing
+                return []
             if self._take("P<"):
                 name, _, rest = self.text[self.at :].partition(">")
                 self.at = len(self.text) - len(rest)
@@ -215,22 +233,22 @@ class _Reader:
         inner = self.alternatives(level + 1)
         if not self._take(")"):
             raise _wrong(self.text, "a parenthesis is not closed")
-        return inner if number is None else _saved(inner, number)
+        return inner if number is None else [("save", 2 * number, None), *inner, ("save", 2 * number + 1, None)]
 
-    def _escaped(self) -> Node:
+    def _escaped(self) -> tuple[str, Any, Any]:
         if self.at >= len(self.text):
             raise _wrong(self.text, "a lone backslash at the end")
         sign = self.text[self.at]
         self.at += 1
         if sign in "bB":
-            return _where(lambda text, at: _at_word(text, at) == (sign == "b"))
+            return "where", lambda text, at: _at_word(text, at) == (sign == "b"), None
         if sign in "AZ":
-            return _where(_at_start if sign == "A" else lambda text, at: at == len(text))
+            return "where", _at_start if sign == "A" else lambda text, at: at == len(text), None
         if sign.lower() in _SETS:
-            return _char(_set(sign))
+            return "char", _set(sign), None
         if sign.isdecimal() or (sign.isalpha() and sign not in _ESCAPES):
             raise _wrong(self.text, f"\\{sign} is not offered", Unsupported)
-        return _char(self._literal(_ESCAPES.get(sign, sign)))
+        return "char", self._literal(_ESCAPES.get(sign, sign)), None
 
     def _class(self) -> Test:
         tests: list[Test] = []
@@ -257,9 +275,7 @@ class _Reader:
             return sign, None
         sign = self.text[self.at]
         self.at += 1
-        if sign.lower() in _SETS:
-            return sign, _set(sign)
-        return _ESCAPES.get(sign, sign), None
+        return (sign, _set(sign)) if sign.lower() in _SETS else (_ESCAPES.get(sign, sign), None)
 
     def _range(self, low: str, high: str) -> Test:
         if high < low:
@@ -284,10 +300,6 @@ def _set(sign: str) -> Test:
     return test if sign.islower() else lambda letter: not test(letter)
 
 
-def _nothing(code: Code) -> None:
-    del code
-
-
 def _at_start(text: str, at: int) -> bool:
     del text
     return at == 0
@@ -302,86 +314,5 @@ def _at_word(text: str, at: int) -> bool:
     return (at > 0 and word(text[at - 1])) != (at < len(text) and word(text[at]))
 
 
-def _char(test: Test) -> Node:
-    return lambda code: code.append(("char", test, None))
-
-
-def _where(test: Callable[[str, int], bool]) -> Node:
-    return lambda code: code.append(("where", test, None))
-
-
-def _saved(inner: Node, number: int) -> Node:
-    def add(code: Code) -> None:
-        code.append(("save", 2 * number, None))
-        inner(code)
-        code.append(("save", 2 * number + 1, None))
-
-    return add
-
-
-def _either(options: list[Node]) -> Node:
-    def add(code: Code) -> None:
-        ends = []
-        for option in options[:-1]:
-            split = len(code)
-            code.append(("split", split + 1, None))
-            option(code)
-            ends.append(len(code))
-            code.append(("jump", None, None))
-            code[split] = ("split", split + 1, len(code))
-        options[-1](code)
-        for end in ends:
-            code[end] = ("jump", len(code), None)
-
-    return add
-
-
-def _times(inner: Node, least: int, most: int | None, *, lazy: bool, text: str) -> Node:
-    def add(code: Code) -> None:
-        for _ in range(least):
-            before = len(code)
-            _grown(inner, code, text)
-            if len(code) == before:
-                break
-        if most is None:
-            start = len(code)
-            code.append(("split", None, None))
-            _grown(inner, code, text)
-            code.append(("jump", start, None))
-            code[start] = _split(start + 1, len(code), lazy)
-            return
-        splits = []
-        for _ in range(most - least):
-            splits.append(len(code))
-            code.append(("split", None, None))
-            _grown(inner, code, text)
-        for split in splits:
-            code[split] = _split(split + 1, len(code), lazy)
-
-    return add
-
-
-def _split(inside: int, beyond: int, lazy: bool) -> tuple[str, object, object]:
-    return ("split", beyond, inside) if lazy else ("split", inside, beyond)
-
-
-def _grown(inner: Node, code: Code, text: str) -> None:
-    if len(code) > _LARGEST:
-        raise _wrong(text, "too long", Unsupported)
-    inner(code)
-
-
 def _wrong(text: str, why: str, fault: type[ProgramFault] = ProgramFault) -> ProgramFault:
     return fault(f"the pattern {text[:60]!r}: {why}", kind="ValueError")
-
-
-def spans(pattern: Pattern, text: str, meter: Meter) -> Iterator[Spans]:
-    """All matches that do not overlap, as Python finds them."""
-    at = 0
-    while at <= len(text):
-        match = matched(pattern, text, at, anchored=False, whole=False, meter=meter)
-        if match is None:
-            return
-        yield match
-        end, start = match[1] or 0, match[0] or 0
-        at = end if end > start else end + 1

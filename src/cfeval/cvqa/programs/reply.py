@@ -96,11 +96,9 @@ def _unquoted(block: str) -> str:
 def _in_json(reply: str) -> list[str]:
     """The texts with a function in what is JSON, such as the arguments of a tool call."""
     for text in (reply.strip(), reply[reply.find("{") : reply.rfind("}") + 1], *_fenced(reply)):
-        try:
-            value = json.loads(text, strict=False)
-        except (ValueError, RecursionError):
-            continue
-        return [text for text in _strings(value) if f"def {ENTRY}" in text]
+        value = _loaded(text)
+        if value is not None:
+            return [text for text in _strings(value) if f"def {ENTRY}" in text]
     return []
 
 

@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs.builtins import call
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
 from cfeval.cvqa.programs.operators import binary, sign_of
 from cfeval.cvqa.programs.regex import Pattern, Spans, compiled, matched, spans
-from cfeval.cvqa.programs.values import NUMBERS, Lazy, Machine, Match, Module, Native, collect, iterate, kind
+from cfeval.cvqa.programs.values import NUMBERS, Lazy, Machine, Match, Module, Native, by_name, collect, iterate, kind
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+# ruff: noqa: ARG001, ARG005 - all functions of a table are called alike
 
 
 IGNORE_CASE = int(re.IGNORECASE)
@@ -67,10 +67,6 @@ def _findings(match: Match) -> tuple[str, ...]:
     return tuple(part_of(match, number) or "" for number in (range(1, count + 1) if count else (0,)))
 
 
-def _finditer(machine: Machine, pattern: object, string: object, flags: object = 0) -> Lazy:
-    return Lazy(iter(_matches(machine, pattern, string, flags)))
-
-
 def _sub(machine: Machine, pattern: object, repl: object, string: object, count: int = 0, flags: object = 0) -> str:
     meter = machine.meter
     pieces, at = [], 0
@@ -113,10 +109,6 @@ def _split(machine: Machine, pattern: object, string: object, maxsplit: int = 0,
     return machine.meter.keep([*pieces, _checked_text(string)[at:]])
 
 
-def _escape(machine: Machine, pattern: object, /) -> str:
-    return machine.meter.keep(re.escape(_checked_text(pattern)))
-
-
 def _span(match: Match, group: object) -> tuple[int | None, int | None]:
     number = match.pattern.names.get(group, -1) if isinstance(group, str) else group
     if not isinstance(number, int) or not 0 <= number <= match.pattern.groups:
@@ -141,10 +133,6 @@ def _groups(machine: Machine, match: Match, /, default: object = None) -> tuple[
     return tuple(default if part is None else part for part in parts)
 
 
-def _group_dict(machine: Machine, match: Match, /) -> dict[str, Any]:
-    return {name: part_of(match, name) for name in match.pattern.names}
-
-
 def _edge(which: int) -> Callable[..., int]:
     def run(machine: Machine, match: Match, group: object = 0, /) -> int:
         edge = _span(match, group)[which]
@@ -159,9 +147,8 @@ def _both(machine: Machine, match: Match, group: object = 0, /) -> tuple[int, in
 
 # Of what a pattern found.
 MATCH_METHODS: dict[str, Callable[..., object]] = {
-    "group": _group,
-    "groups": _groups,
-    "groupdict": _group_dict,
+    **by_name(_group, _groups),
+    "groupdict": lambda machine, match, /: {name: part_of(match, name) for name in match.pattern.names},
     "start": _edge(0),
     "end": _edge(1),
     "span": _both,
@@ -171,53 +158,27 @@ PATTERN_METHODS: dict[str, Callable[..., object]] = {
     "search": _once(anchored=False, whole=False),
     "match": _once(anchored=True, whole=False),
     "fullmatch": _once(anchored=True, whole=True),
-    "findall": _findall,
-    "finditer": _finditer,
-    "sub": _sub,
-    "split": _split,
+    **by_name(_findall, _sub, _split),
+    "finditer": lambda machine, pattern, string, flags=0: Lazy(iter(_matches(machine, pattern, string, flags))),
 }
 # The module.
 RE = Module(
     "re",
     {name: Native(name, run) for name, run in PATTERN_METHODS.items()}
-    | {"compile": Native("compile", pattern_of), "escape": Native("escape", _escape)}
+    | {
+        "compile": Native("compile", pattern_of),
+        "escape": Native("escape", lambda machine, pattern, /: machine.meter.keep(re.escape(_checked_text(pattern)))),
+    }
     | {"IGNORECASE": IGNORE_CASE, "I": IGNORE_CASE},
 )
 
 
 # The largest factorial that a float can hold.
 _LARGEST_FACTORIAL = 170
-_OF_NUMBERS: tuple[Callable[..., object], ...] = (
-    math.acos,
-    math.asin,
-    math.atan,
-    math.atan2,
-    math.cbrt,
-    math.ceil,
-    math.copysign,
-    math.cos,
-    math.degrees,
-    math.exp,
-    math.fabs,
-    math.floor,
-    math.fmod,
-    math.gcd,
-    math.hypot,
-    math.isclose,
-    math.isfinite,
-    math.isinf,
-    math.isnan,
-    math.isqrt,
-    math.lcm,
-    math.log,
-    math.log10,
-    math.log2,
-    math.pow,
-    math.radians,
-    math.sin,
-    math.sqrt,
-    math.tan,
-    math.trunc,
+# Functions of `math` that take numbers alone.
+_OF_NUMBERS = (
+    "acos asin atan atan2 cbrt ceil copysign cos degrees exp fabs floor fmod gcd hypot isclose isfinite isinf isnan "
+    "isqrt lcm log log10 log2 pow radians sin sqrt tan trunc"
 )
 
 
@@ -263,11 +224,9 @@ def _fsum(machine: Machine, values: object, /) -> float:
 
 
 _MATH_FUNCTIONS: dict[str, Callable[..., object]] = {
-    **{function.__name__: _numbers_only(function) for function in _OF_NUMBERS},
+    **{name: _numbers_only(getattr(math, name)) for name in _OF_NUMBERS.split()},
     **{function.__name__: _bounded(function) for function in (math.factorial, math.comb, math.perm)},
-    "dist": _dist,
-    "prod": _prod,
-    "fsum": _fsum,
+    **by_name(_dist, _prod, _fsum),
 }
 MATH = Module(
     "math",

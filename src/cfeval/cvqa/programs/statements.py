@@ -10,19 +10,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfeval.core.errors import nearest
-from cfeval.cvqa.programs.builtins import is_exception
-from cfeval.cvqa.programs.calls import call, instantiate
+from cfeval.cvqa.programs.builtins import call, instantiate, is_exception
 from cfeval.cvqa.programs.classes import close_class, delete_member, open_class, set_member
-from cfeval.cvqa.programs.expressions import CLASS, assign, defined, evaluate, item_of, slice_of
+from cfeval.cvqa.programs.expressions import CLASS, assign, defined, evaluate, item_of, matches, slice_of
 from cfeval.cvqa.programs.limits import PYTHON_ERRORS, Exhausted, ProgramFault, Unsupported, from_python
 from cfeval.cvqa.programs.methods import attribute
 from cfeval.cvqa.programs.modules import MODULES
-from cfeval.cvqa.programs.objects import Class, Instance, Suppressed
-from cfeval.cvqa.programs.operators import extended
+from cfeval.cvqa.programs.operators import extended, text_of
 from cfeval.cvqa.programs.parser import EXCEPTIONS, exists
-from cfeval.cvqa.programs.patterns import matches
-from cfeval.cvqa.programs.text import text_of
-from cfeval.cvqa.programs.values import Error, Frame, Lazy, Machine, Native, iterate, key, kind, stored_names
+from cfeval.cvqa.programs.values import (
+    Class,
+    Error,
+    Frame,
+    Instance,
+    Lazy,
+    Machine,
+    Native,
+    Suppressed,
+    iterate,
+    key,
+    kind,
+    stored_names,
+)
 from cfeval.cvqa.programs.vision import VisionError
 
 # A block as it runs: it yields what the program yields, and returns what ended it.
@@ -91,7 +100,7 @@ def _function(node: ast.FunctionDef, frame: Frame) -> None:
     parameters = {parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)}
     own = (*node.args.kwonlyargs, *filter(None, (node.args.vararg, node.args.kwarg)))
     local = stored_names(node.body) - parameters - {parameter.arg for parameter in own}
-    body = _yielding if _yields(node) else _body
+    body = (lambda node, frame: Lazy(_resumed(_block(node.body, frame), frame.machine))) if _yields(node) else _body
     function = defined(node.name, node.args, lambda inner: body(node, inner), frame, local)
     frame.store(node.name, _decorated(function, node.decorator_list, frame))
 
@@ -116,10 +125,6 @@ def _yields(node: ast.FunctionDef) -> bool:
 def _body(node: ast.FunctionDef, frame: Frame) -> object:
     ended = run(node.body, frame)
     return ended.value if isinstance(ended, Returned) else None
-
-
-def _yielding(node: ast.FunctionDef, frame: Frame) -> Lazy:
-    return Lazy(_resumed(_block(node.body, frame), frame.machine))
 
 
 def _resumed(block: Block, machine: Machine) -> Iterator[object]:
@@ -148,17 +153,12 @@ def _class(node: ast.ClassDef, frame: Frame) -> None:
         for statement in node.body
         if isinstance(statement, ast.AnnAssign)
         and isinstance(statement.target, ast.Name)
-        and not _is_class_variable(statement)
+        and not any(
+            "ClassVar" in (getattr(part, "id", ""), getattr(part, "attr", ""))
+            for part in ast.walk(statement.annotation)
+        )
     ]
     frame.store(node.name, _decorated(close_class(cls, inner.names, annotated, bases), node.decorator_list, frame))
-
-
-def _is_class_variable(node: ast.AnnAssign) -> bool:
-    return any("ClassVar" in (getattr(part, "id", ""), getattr(part, "attr", "")) for part in ast.walk(node.annotation))
-
-
-def _return(node: ast.Return, frame: Frame) -> Returned:
-    return Returned(None if node.value is None else evaluate(node.value, frame))
 
 
 def _assign(node: ast.Assign, frame: Frame) -> None:
@@ -290,7 +290,18 @@ def _left(manager: object, fault: ProgramFault | None) -> bool:
 def _try(node: ast.Try, frame: Frame) -> Block:
     """`except` and `finally` see the program's own faults; what is not supported and failed models pass both."""
     try:
-        ended = yield from _tried(node, frame)
+        try:
+            ended = yield from _block(node.body, frame)
+        except Unsupported:
+            raise
+        except ProgramFault as fault:
+            handler = next((option for option in node.handlers if _handles(option.type, fault, frame)), None)
+            if handler is None:
+                raise
+            ended = yield from _handle(handler, fault, frame)
+        else:
+            if ended is None:
+                ended = yield from _block(node.orelse, frame)
     except Unsupported:
         raise
     except ProgramFault:
@@ -300,19 +311,6 @@ def _try(node: ast.Try, frame: Frame) -> Block:
         return ended
     last = yield from _block(node.finalbody, frame)
     return ended if last is None else last
-
-
-def _tried(node: ast.Try, frame: Frame) -> Block:
-    try:
-        ended = yield from _block(node.body, frame)
-    except Unsupported:
-        raise
-    except ProgramFault as fault:
-        handler = next((option for option in node.handlers if _handles(option.type, fault, frame)), None)
-        if handler is None:
-            raise
-        return (yield from _handle(handler, fault, frame))
-    return (yield from _block(node.orelse, frame)) if ended is None else ended
 
 
 def _handle(handler: ast.ExceptHandler, fault: ProgramFault, frame: Frame) -> Block:
@@ -436,7 +434,7 @@ _COMPOUND: dict[type[ast.stmt], Callable[[Any, Frame], Block]] = {
 _SIMPLE: dict[type[ast.stmt], Callable[[Any, Frame], object]] = {
     ast.FunctionDef: _function,
     ast.ClassDef: _class,
-    ast.Return: _return,
+    ast.Return: lambda node, frame: Returned(None if node.value is None else evaluate(node.value, frame)),
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,

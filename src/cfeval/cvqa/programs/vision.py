@@ -132,7 +132,12 @@ class Eyes:
 
     def _do(self, operation: Callable[[], _T]) -> _T:
         self._meter.call()
-        _check_stack()
+        # A program that calls functions within functions may not leave a vision too little of Python's stack.
+        frame, left = inspect.currentframe(), sys.getrecursionlimit() - _HOSTS_FRAMES
+        while frame is not None and left > 0:
+            frame, left = frame.f_back, left - 1
+        if frame is not None:
+            raise Exhausted("functions, generators or values are nested too deeply for a call of a vision operation")
         with self._meter.waiting():
             try:
                 return operation()
@@ -140,15 +145,6 @@ class Eyes:
                 raise
             except Exception as error:
                 raise Broken(error) from error
-
-
-def _check_stack() -> None:
-    """A program that calls functions within functions may not leave a vision too little of Python's stack."""
-    frame, left = inspect.currentframe(), sys.getrecursionlimit() - _HOSTS_FRAMES
-    while frame is not None and left > 0:
-        frame, left = frame.f_back, left - 1
-    if frame is not None:
-        raise Exhausted("functions, generators or values are nested too deeply for a call of a vision operation")
 
 
 def _text(what: str, value: object) -> str:

@@ -23,28 +23,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cfeval.core.errors import nearest
-from cfeval.cvqa.programs.coercion import normalise
 from cfeval.cvqa.programs.expressions import evaluate
-from cfeval.cvqa.programs.limits import (
-    PYTHON_ERRORS,
-    Broken,
-    Budget,
-    Exhausted,
-    Meter,
-    Outcome,
-    ProgramFault,
-    Trace,
-    Unsupported,
-    failed,
-    from_python,
-    returned,
-)
+from cfeval.cvqa.programs.limits import PYTHON_ERRORS, Budget, Exhausted, ProgramFault, Unsupported, from_python
+from cfeval.cvqa.programs.operators import glimpse
 from cfeval.cvqa.programs.parser import NOWHERE, check, parsed
-from cfeval.cvqa.programs.text import glimpse
 from cfeval.cvqa.programs.values import Frame, Machine, kind
-from cfeval.cvqa.programs.vision import Box, Eyes, Found, View, Vision, VisionError
+from cfeval.cvqa.programs.vision import Box, Found, View, VisionError
 
-# ruff: noqa: ARG001
+# ruff: noqa: ARG001, ARG005
 
 
 # The IoU over which the less sure of two boxes is dropped.
@@ -54,35 +40,12 @@ GROWTH = 1.5
 _QUOTED = re.compile(r"""('[^'\\]*'|"[^"\\]*")""")
 _PLACE = re.compile(r"\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}")
 _XOR = re.compile(r"\bxor\b")
-_ALLOWED = (
-    ast.Expression,
-    ast.BoolOp,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.IfExp,
-    ast.Compare,
-    ast.Constant,
-    ast.Name,
-    ast.boolop,
-    ast.Not,
-    ast.USub,
-    ast.UAdd,
-    ast.Add,
-    ast.Sub,
-    ast.Mult,
-    ast.Div,
-    ast.FloorDiv,
-    ast.Mod,
-    ast.Eq,
-    ast.NotEq,
-    ast.Lt,
-    ast.LtE,
-    ast.Gt,
-    ast.GtE,
-    ast.In,
-    ast.NotIn,
-    ast.expr_context,
+# What an expression of EVAL may hold, by classes of `ast`.
+_ALLOWED_NAMES = (
+    "Expression BoolOp BinOp UnaryOp IfExp Compare Constant Name boolop Not USub UAdd Add Sub Mult Div FloorDiv Mod Eq "
+    "NotEq Lt LtE Gt GtE In NotIn expr_context"
 )
+_ALLOWED: tuple[type[ast.AST], ...] = tuple(getattr(ast, name) for name in _ALLOWED_NAMES.split())
 
 
 @dataclass(frozen=True)
@@ -106,7 +69,6 @@ def _boxes(value: object) -> list[Found]:
 
 
 def _half(view: View, name: str) -> Box | None:
-    """The half of an image that one of the four words names."""
     left, top, right, bottom = view.box
     x, y = (left + right) / 2, (top + bottom) / 2
     halves: dict[str, Box] = {
@@ -143,10 +105,6 @@ def _same(place: Found, other: Found) -> bool:
 
 def _area(box: Box) -> float:
     return (box[2] - box[0] + 1) * (box[3] - box[1] + 1)
-
-
-def _count(state: Frame, box: object) -> int:
-    return len(_boxes(box))
 
 
 def _part(view: View, box: Box, place: Found | None = None) -> View:
@@ -188,18 +146,10 @@ def _beside(side: str) -> Callable[..., View]:
     return run
 
 
-def _vqa(state: Frame, image: object, question: object) -> str:
-    return state.machine.eyes.ask(_view(image), question)
-
-
 def _eval(state: Frame, expr: object) -> object:
     if not isinstance(expr, str):
         raise ProgramFault(f"EVAL takes a text, not {kind(expr)}")
     return evaluate_text(expr, state)
-
-
-def _result(state: Frame, var: object) -> object:
-    return var
 
 
 def _within(wanted: bool) -> Callable[..., list[Found]]:
@@ -224,7 +174,7 @@ _PLACED = ("image", "box")
 # Every step by its name.
 STEPS: dict[str, Step] = {
     "LOC": Step(("image", "object"), _loc),
-    "COUNT": Step(("box",), _count),
+    "COUNT": Step(("box",), lambda state, box: len(_boxes(box))),
     **{
         name: Step(_PLACED, _crop)
         for name in ("CROP", "CROP_FRONTOF", "CROP_INFRONT", "CROP_INFRONTOF", "CROP_BEHIND", "CROP_AHEAD")
@@ -233,9 +183,9 @@ STEPS: dict[str, Step] = {
     "CROP_RIGHTOF": Step(_PLACED, _beside("right")),
     "CROP_ABOVE": Step(_PLACED, _beside("above")),
     "CROP_BELOW": Step(_PLACED, _beside("below")),
-    "VQA": Step(("image", "question"), _vqa),
+    "VQA": Step(("image", "question"), lambda state, image, question: state.machine.eyes.ask(_view(image), question)),
     "EVAL": Step(("expr",), _eval),
-    "RESULT": Step(("var",), _result),
+    "RESULT": Step(("var",), lambda state, var: var),
     "INSIDE": Step(("box", "region"), _within(True)),
     "OUTSIDE": Step(("box", "region"), _within(False)),
 }
@@ -281,7 +231,6 @@ def _parsed(expression: str) -> ast.Expression:
 
 
 def _eval_value(name: str, state: Frame) -> object:
-    """A variable as an expression sees it."""
     if name not in state.names:
         raise ProgramFault(f"{name!r} is not defined; {nearest(name, state.names)}")
     value = state.names[name]
@@ -302,24 +251,18 @@ class Line:
     arguments: dict[str, ast.Name | ast.Constant]
 
 
-def run_visprog(code: str, root: View, vision: Vision, budget: Budget) -> Outcome:
-    """Run a program on an image. What it does wrong is the outcome's `fault`, one line.
+def run_visprog(code: str, machine: Machine) -> object:
+    """What the last line of a program makes of an image.
 
     Raises:
+        ProgramFault: what the program does wrong.
         VisionError: a call to a model failed (its status is not `ok`); that is no fault of the program.
     """
-    meter, trace = Meter(budget), Trace()
-    machine = Machine(meter, trace, Eyes(vision, meter, root))
-    try:
-        lines = read(code, budget)
-        state = Frame(machine, names={"IMAGE": root})
-        for line in lines:
-            _run(line, state)
-        return returned(normalise(state.names[lines[-1].output]), meter, trace)
-    except ProgramFault as fault:
-        return failed(fault, meter, trace)
-    except Broken as broken:
-        raise broken.error from None
+    lines = read(code, machine.meter.budget)
+    state = Frame(machine, names={"IMAGE": machine.eyes.root})
+    for line in lines:
+        _run(line, state)
+    return state.names[lines[-1].output]
 
 
 def read(code: str, budget: Budget) -> list[Line]:

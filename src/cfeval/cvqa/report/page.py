@@ -1,30 +1,158 @@
 """The report of cvqa: accuracy with and without the "if", the tables, and every pair of questions.
 
-One static HTML page without external resources, which works from the file system (C-VQA, Section 4).
+One static HTML page without external resources, which works from the file system (C-VQA, Section 4). Its gallery has a
+*view* for each set of questions: one pair with all solvers beside each other, the most wrong answers first. Rows are
+JSON; images are numbers (`report.html`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from heapq import nsmallest
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from markupsafe import Markup
 
 from cfeval.core.cli_options import Out, StudyFile, read_study_params
 from cfeval.core.files import write_text
+from cfeval.core.records import Status
 from cfeval.cvqa.files import Results
-from cfeval.cvqa.records import CvqaCondition
-from cfeval.cvqa.report.items import ENDINGS, items_of, sets_of
+from cfeval.cvqa.records import AS_PUBLISHED, HEADLINE, SIDES, Answer, CvqaCondition, CvqaScore, QuestionPair
 from cfeval.cvqa.step_params import StudyConditions
 from cfeval.cvqa.tables import FIGURES, TABLES
 from cfeval.cvqa.tables.accuracy import PUBLISHED, SHOWN, AccuracyRow, Shown, shown
 from cfeval.cvqa.tables.items import range_of
 from cfeval.report.bars import change_bar
 from cfeval.report.digits import two
-from cfeval.report.gallery import gallery_of
+from cfeval.report.gallery import Item, gallery_of, records_at
 from cfeval.report.html import Images
-from cfeval.report.page import Progress, Row, Section, not_used_of, page_of, sections_of
+from cfeval.report.page import Progress, Row, not_used_of, page_of, sections_of
 from cfeval.report.tables import limits
+
+ENDINGS: Mapping[str, tuple[str, str, str]] = {
+    "both": ("both right", "Right on the original and on the counterfactual question", "fits"),
+    "original": ("only as it is", "Right on the original question, wrong under the “if”", "stayed"),
+    "counterfactual": ("only “if”", "Wrong on the original question, right under the “if”", "also"),
+    "neither": ("both wrong", "Wrong on both questions", "zero"),
+    "right": ("right", "Right; the question under the “if” alone was asked", "fits"),
+    "wrong": ("wrong", "Wrong; the question under the “if” alone was asked", "zero"),
+    "missing": ("no score", "A reply to one of the questions is missing, or cannot be read", "missing"),
+}
+"""How a pair ends for a solver: in two words, in a sentence, and its sign. Of several orders of options all count."""
+MOST_STEPS = 20
+"""Calls of a program that are shown."""
+_Scores = dict[str, list[CvqaScore]]
+
+
+def sets_of(conditions: Sequence[CvqaCondition]) -> dict[str, list[str]]:
+    """The sets of some conditions, each with its solvers, in their order."""
+    solvers: dict[str, list[str]] = defaultdict(list)
+    for condition in conditions:
+        solvers[condition.set].append(condition.solver)
+    return solvers
+
+
+def items_of(
+    name: str, solvers: Sequence[str], results: Path, shards: int, images: Images, most: int
+) -> tuple[list[Item], int]:
+    """The rows of a set, those first that most solvers answer wrongly; and how many more there are.
+
+    Args:
+        name: the set.
+        solvers: who was asked.
+        results: the study's results.
+        shards: into how many files each stage is cut.
+        images: those of the page.
+        most: at most so many rows.
+
+    Raises:
+        InputError: a record file is missing or broken.
+    """
+    wrong: Counter[str] = Counter()
+    for solver in solvers:
+        for score, _ in records_at(results / "scores" / name / solver, CvqaScore, shards):
+            wrong[score.id] += score.correct.get(HEADLINE) == 0
+    ids = nsmallest(most, wrong, key=lambda item: (-wrong[item], item))
+    place, chosen = results / "questions" / name, set(ids)
+    rows = {
+        pair.id: _pair_row(pair, folder, images)
+        for pair, folder in records_at(place, QuestionPair, shards)
+        if pair.id in chosen
+    }
+    for solver in solvers:
+        scores, answers = (
+            _by_item(results / stage / name / solver, kind, shards, chosen)
+            for stage, kind in (("scores", CvqaScore), ("answers", Answer))
+        )
+        for item in rows.keys() & scores.keys():
+            rows[item]["m"][solver] = _cell(scores[item], answers.get(item, []))
+    return [rows[item] for item in ids if item in rows], len(wrong) - len(ids)
+
+
+def _by_item(place: Path, kind: type[Any], shards: int, ids: Collection[str]) -> dict[str, list[Any]]:
+    records: dict[str, list[Any]] = defaultdict(list)
+    for record, _ in records_at(place, kind, shards):
+        if record.id in ids:
+            records[record.id].append(record)
+    return records
+
+
+def _pair_row(pair: QuestionPair, folder: Path, images: Images) -> Item:
+    return {
+        "id": pair.id,
+        "q": pair.counterfactual.question,
+        "ref": pair.counterfactual.answer,
+        "kind": pair.type,
+        "img": images.number(folder, pair.image),
+        "more": [images.number(folder, ref) for ref in pair.all_images[1:]],
+        "changed": pair.changed_image is not None,
+        "sha": pair.image.sha256,
+        "sides": {side: {"q": asked.question, "a": asked.answer} for side, asked in pair.questions.items()},
+        "m": {},
+    }
+
+
+def _cell(scores: Sequence[CvqaScore], answers: Sequence[Answer]) -> Item:
+    """What a solver said to both questions, a turn a reply."""
+    replies = {(answer.side, answer.option_order): answer for answer in answers}
+    ordered = sorted(scores, key=lambda score: (SIDES.index(score.side), score.option_order))
+    turns = [_turn(score, replies.get((score.side, score.option_order))) for score in ordered]
+    return {"o": _ending(ordered), "t": turns}
+
+
+def _ending(scores: Sequence[CvqaScore]) -> str:
+    right = {side: [score.correct.get(HEADLINE) for score in scores if score.side == side] for side in SIDES}
+    if not right["original"] and None not in right["counterfactual"]:
+        return "right" if all(right["counterfactual"]) else "wrong"
+    if any(not of or None in of for of in right.values()):
+        return "missing"
+    original, counterfactual = (all(right[side]) for side in SIDES)
+    if original:
+        return "both" if counterfactual else "original"
+    return "counterfactual" if counterfactual else "neither"
+
+
+def _turn(score: CvqaScore, answer: Answer | None) -> Item:
+    """A reply, and how it was read; what is not there is left out."""
+    turn: Item = {"side": score.side, "order": score.option_order, "text": answer.text if answer else ""}
+    if score.status == Status.OK:
+        turn |= {"ok": score.correct[HEADLINE], "read": score.read.get(HEADLINE)}
+        if score.read.get(AS_PUBLISHED) != score.read.get(HEADLINE):
+            turn["published"] = score.read.get(AS_PUBLISHED)
+    else:
+        turn |= {"status": score.status.value.replace("_", " "), "why": score.reason}
+    if answer is not None and answer.program is not None:
+        steps = [[step.line, step.call, step.arguments, step.result] for step in answer.program.trace[:MOST_STEPS]]
+        told = {
+            "code": answer.program.code,
+            "result": answer.program.result,
+            "fault": answer.program.fault,
+            "fallback": answer.program.fallback,
+        }
+        turn["prog"] = told | {"trace": steps, "more": max(0, len(answer.program.trace) - MOST_STEPS)}
+    return turn
+
 
 ALPHA = 0.05
 """An adjusted p-value below it says that accuracy differs."""
@@ -72,13 +200,23 @@ def write(
     Raises:
         InputError: a record file is missing or broken.
     """
-    of, folders = asked.conditions, (results / "tables", results / "figures")
+    conditions, folders = asked.conditions, (results / "tables", results / "figures")
     sections = list(sections_of("cvqa", (TABLES, FIGURES), list(TABLES), folders, out.parent))
-    images, rows = Images(out.parent), shown_rows(sections)
+    # The rows of the first screen; one of which no pair has a score says so.
+    headline_rows = shown({section.name: section.rows for section in sections if section.name in SHOWN})
+    headlines = [headline for headline in headline_rows if headline.row.n]
+    rows = [headline.row for headline in headlines]
+    images = Images(out.parent)
     views = [
         ({"title": name, "models": solvers}, *items_of(name, solvers, results, asked.shards, images, per_condition))
-        for name, solvers in sets_of(of).items()
+        for name, solvers in sets_of(conditions).items()
     ]
+    # What was tested, on what.
+    sizes: Mapping[str, int] = {
+        name: sum({row.type: row.n for row in rows if row.set == name}.values()) for name in sets_of(conditions)
+    }
+    solvers = len({condition.solver for condition in conditions})
+    parts = [f"{name}: {size:,} pairs" if size else name for name, size in sizes.items()]
     text = page_of(
         "study.html.j2",
         "cvqa.js",
@@ -87,24 +225,18 @@ def write(
         gallery_of(views, images, out),
         ENDINGS,
         progress,
-        not_used_of(results / "questions", sets_of(of), asked.shards),
-        kicker=_kicker(of, rows),
-        finding=finding([one.row for one in rows if _has_figure(one.row)]),
-        caveat=test_bed([one.row for one in rows]),
+        not_used_of(results / "questions", sets_of(conditions), asked.shards),
+        kicker=" · ".join(("Counterfactual questions", f"{solvers} solver{'s' * (solvers != 1)}", *parts)),
+        finding=finding([row for row in rows if _has_figure(row)]),
+        caveat=test_bed(rows),
         caption=_CAPTION,
         headings=_HEADINGS,
-        rows=[_row(row) for row in rows],
+        rows=[_row(headline) for headline in headlines],
         about_items="A row is one pair of questions with every solver beside it, those first that most solvers "
         "answer wrongly. Open one to see both questions, replies, and programs with their calls.",
         reading=_READING,
     )
     write_text(out, text)
-
-
-def shown_rows(sections: Sequence[Section]) -> list[Shown]:
-    """The rows of the first screen; one of which no pair has a score says so."""
-    headline_rows = shown({section.name: section.rows for section in sections if section.name in SHOWN})
-    return [row for row in headline_rows if row.row.n]
 
 
 def _has_figure(row: AccuracyRow) -> bool:
@@ -121,7 +253,12 @@ def finding(rows: Sequence[AccuracyRow]) -> str:
         return "No question has a score."
     own_rows = [row for row in rows if not row.test_world] or rows
     if all(row.alone for row in own_rows):
-        return _finding_alone(own_rows)
+        best = max(own_rows, key=lambda row: (row.counterfactual or 0.0, row.solver))
+        at_best = "" if len({row.solver for row in own_rows}) == 1 else "At best, "
+        return (
+            f"{at_best}{best.solver} answers {_two(best.counterfactual)} of {best.n_scored:,} questions under the “if” "
+            f"rightly on {_among(best)}. Without original questions there is no drop to measure."
+        )
     own_rows = [row for row in own_rows if not row.alone]
     fell = [row for row in own_rows if row.difference is not None and _is_shown(row) and row.difference < 0]
     names = list(dict.fromkeys(row.solver for row in own_rows))
@@ -144,16 +281,6 @@ def finding(rows: Sequence[AccuracyRow]) -> str:
     )
 
 
-def _finding_alone(rows: Sequence[AccuracyRow]) -> str:
-    """Of sets that have counterfactual questions alone."""
-    best = max(rows, key=lambda row: (row.counterfactual or 0.0, row.solver))
-    lead = f"{best.solver} answers" if len({row.solver for row in rows}) == 1 else f"At best, {best.solver} answers"
-    return (
-        f"{lead} {_two(best.counterfactual)} of {best.n_scored:,} questions under the “if” rightly on {_among(best)}. "
-        "Without original questions there is no drop to measure."
-    )
-
-
 def test_bed(rows: Sequence[AccuracyRow]) -> str:
     """A sentence that introduces the built-in solvers among the rows; empty where there are none."""
     built_in = {row.solver for row in rows if row.test_world}
@@ -167,18 +294,7 @@ def test_bed(rows: Sequence[AccuracyRow]) -> str:
 
 
 def _is_shown(row: AccuracyRow) -> bool:
-    """Whether accuracy differs surely."""
     return row.p_holm is not None and row.p_holm < ALPHA
-
-
-def _kicker(of: Sequence[CvqaCondition], rows: Sequence[Shown]) -> str:
-    """What was tested, on what."""
-    sizes: Mapping[str, int] = {
-        name: sum({one.row.type: one.row.n for one in rows if one.row.set == name}.values()) for name in sets_of(of)
-    }
-    solvers = len({one.solver for one in of})
-    parts = [f"{name}: {size:,} pairs" if size else name for name, size in sizes.items()]
-    return " · ".join(("Counterfactual questions", f"{solvers} solver{'s' * (solvers != 1)}", *parts))
 
 
 def _among(row: AccuracyRow) -> str:
@@ -196,67 +312,35 @@ def _ranged(row: AccuracyRow, name: str) -> str:
     return value if ends is None else f"{value} ({' to '.join(dict.fromkeys(map(two, ends)))})"
 
 
-def _row(one: Shown) -> Row:
+def _row(headline: Shown) -> Row:
     """A set, solver and type on the first screen."""
-    row, published = one
+    row, published = headline
+    bar, value, interval, tone, n_scored = Markup(), "", "", "", row.n_scored
+    original, counterfactual = _ranged(row, "original"), _ranged(row, "counterfactual")
     before_after = (published.original, published.counterfactual) if published else ()
-    both = " → ".join(map(_two, before_after)) if any(value is not None for value in before_after) else ""
-    if not _has_figure(row):
-        return _row_without_score(row, both)
-    if row.alone:
-        return _row_alone(row, published)
-    low, high = limits(row, "difference")
-    interval = "" if low is None else f"{_two(low)} to {_two(high)}"
-    interval += _ranged(row, "difference").removeprefix(_two(row.difference))
-    label = f"{row.solver} on {_among(row)}: {_two(row.original)} as it is, {_two(row.counterfactual)} under the if"
-    surely, fell = _is_shown(row), (row.difference or 0.0) < 0
-    return Row(
-        name=f"{row.solver} †" if row.test_world else row.solver,
-        among=_among(row),
-        bar=change_bar(row.original or 0.0, row.counterfactual or 0.0, label, _BAR),
-        value=_two(row.difference),
-        interval=interval,
-        cells=(
-            ("As it is", _ranged(row, "original")),
-            ("Under the “if”", _ranged(row, "counterfactual")),
-            ("Scored", f"{row.n_scored:,} of {row.n:,}"),
-            ("As published", both),
-        ),
-        tone="c-do-not-trust" if surely and fell else "c-trust" if surely else "",
+    as_published = " → ".join(map(_two, before_after)) if any(share is not None for share in before_after) else ""
+    label = f"{row.solver} on {_among(row)}: "
+    if not _has_figure(row):  # neither a bar nor a figure: what is missing is no zero
+        original, counterfactual, n_scored = original.strip(), counterfactual.strip(), 0
+    elif row.alone:
+        share = row.counterfactual or 0.0
+        label += f"{_two(row.counterfactual)} under the if, the other one not asked"
+        bar, value = change_bar(share, share, label, _BAR), _two(row.counterfactual)
+        original, interval = "not asked", "accuracy; no drop: only the “if” was asked"
+        as_published = _two(published.counterfactual) if published else ""
+    else:
+        low, high = limits(row, "difference")
+        label += f"{_two(row.original)} as it is, {_two(row.counterfactual)} under the if"
+        bar, value = change_bar(row.original or 0.0, row.counterfactual or 0.0, label, _BAR), _two(row.difference)
+        interval = "" if low is None else f"{_two(low)} to {_two(high)}"
+        interval += _ranged(row, "difference").removeprefix(_two(row.difference))
+        if _is_shown(row):
+            tone = "c-do-not-trust" if (row.difference or 0.0) < 0 else "c-trust"
+    cells = (
+        ("As it is", original),
+        ("Under the “if”", counterfactual),
+        ("Scored", f"{n_scored:,} of {row.n:,}"),
+        ("As published", as_published),
     )
-
-
-def _row_without_score(row: AccuracyRow, as_published: str) -> Row:
-    """A row that has neither a bar nor a figure: what is missing is no zero."""
-    return Row(
-        name=f"{row.solver} †" if row.test_world else row.solver,
-        among=_among(row),
-        bar=Markup(),
-        value="",
-        interval="",
-        cells=(
-            ("As it is", _ranged(row, "original").strip()),
-            ("Under the “if”", _ranged(row, "counterfactual").strip()),
-            ("Scored", f"0 of {row.n:,}"),
-            ("As published", as_published),
-        ),
-    )
-
-
-def _row_alone(row: AccuracyRow, published: AccuracyRow | None) -> Row:
-    """A row of counterfactual questions alone."""
-    share = row.counterfactual or 0.0
-    label = f"{row.solver} on {_among(row)}: {_two(row.counterfactual)} under the if, the other one not asked"
-    return Row(
-        name=f"{row.solver} †" if row.test_world else row.solver,
-        among=_among(row),
-        bar=change_bar(share, share, label, _BAR),
-        value=_two(row.counterfactual),
-        interval="accuracy; no drop: only the “if” was asked",
-        cells=(
-            ("As it is", "not asked"),
-            ("Under the “if”", _ranged(row, "counterfactual")),
-            ("Scored", f"{row.n_scored:,} of {row.n:,}"),
-            ("As published", _two(published.counterfactual) if published else ""),
-        ),
-    )
+    name = f"{row.solver} †" if row.test_world else row.solver
+    return Row(name=name, among=_among(row), bar=bar, value=value, interval=interval, cells=cells, tone=tone)

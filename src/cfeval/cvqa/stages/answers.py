@@ -13,10 +13,9 @@ from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import ImageRef, failure
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.files import QuestionsFile, opener
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
-from cfeval.cvqa.records import Answer, QuestionPair, Side, form_of
+from cfeval.cvqa.records import Answer, QuestionPair, Side, form_of, read_choices
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
@@ -33,11 +32,7 @@ class _Put:
 
 
 def answers(
-    pairs: Iterable[QuestionPair],
-    open_image: Callable[[ImageRef], Image],
-    solver: Solver,
-    orders: int,
-    seed: int,
+    pairs: Iterable[QuestionPair], open_image: Callable[[ImageRef], Image], solver: Solver, orders: int, seed: int
 ) -> Iterator[Answer]:
     """Ask the questions of every pair, in order; a question with options in `orders` of their orders.
 

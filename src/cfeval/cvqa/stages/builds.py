@@ -112,7 +112,6 @@ def _exclusion(draft: Draft, review: Review | None, decision: Decision, people: 
 
 
 def _step_fault(draft: Draft) -> str:
-    """Whether the steps say something else than the new question and answer."""
     if draft.type == "boolean":
         return turn_fault(draft.step1, draft.answer)
     return numbers_fault(draft.step1, draft.original.question, draft.question)
@@ -235,7 +234,22 @@ def write_decisions(path: Path, drafts: Iterable[Draft], reviews: Mapping[str, R
         add(_BOM + csv_line(_COLUMNS))
         for draft in drafts:
             if draft.status == Status.OK:
-                cells = _decision_row(draft, reviews.get(draft.id))
+                review = reviews.get(draft.id)
+                related, reasonable = (review.related, review.reasonable) if review else (None, None)
+                reason = (review.reason_given or review.reason) if review else ""
+                context = (
+                    draft.image.path,
+                    draft.type,
+                    draft.original.question,
+                    draft.original.answer,
+                    draft.question,
+                    draft.answer,
+                    draft.step1,
+                    draft.step2,
+                    *("" if value is None else str(value) for value in (draft.arithmetic, related, reasonable)),
+                    reason,
+                )
+                cells = (draft.id, *context, *[""] * len(DECISION_COLUMNS))
                 add(csv_line([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells]))
 
 
@@ -263,24 +277,6 @@ def read_decisions(path: Path, drafts: Mapping[str, Draft]) -> dict[str, Decisio
         if decision != Decision(id=item):
             decided[item] = decision
     return decided
-
-
-def _decision_row(draft: Draft, review: Review | None) -> tuple[str, ...]:
-    related, reasonable = (review.related, review.reasonable) if review else (None, None)
-    reason = (review.reason_given or review.reason) if review else ""
-    context = (
-        draft.image.path,
-        draft.type,
-        draft.original.question,
-        draft.original.answer,
-        draft.question,
-        draft.answer,
-        draft.step1,
-        draft.step2,
-        *("" if value is None else str(value) for value in (draft.arithmetic, related, reasonable)),
-        reason,
-    )
-    return (draft.id, *context, *[""] * len(DECISION_COLUMNS))
 
 
 def _bare(cell: str) -> str:

@@ -55,8 +55,7 @@ def run(
 
 
 def run_export(
-    questions: Annotated[list[Path], typer.Argument(help="Pairs of questions (JSONL) with all their shards.")],
-    out: Out,
+    questions: Annotated[list[Path], typer.Argument(help="Pairs of questions (JSONL) with all their shards.")], out: Out
 ) -> None:
     """Write pairs of questions as the published CSV, for other tools.
 
@@ -123,7 +122,19 @@ def publish(files: Sequence[Path], out: Path, title: str, licence: str) -> int:
     write_text(out / SPLIT / ROWS, rows)
     described = _croissant(title, licence, len(lines), hashlib.sha256(rows.encode()).hexdigest())
     write_text(out / croissant.NAME, described)
-    write_text(out / "README.md", _card(title, licence, kinds))
+    # The card, as huggingface.co/docs/hub/datasets-cards has it.
+    count = sum(kinds.values())
+    fields = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in FIELDS.items())
+    types = "\n".join(f"| {kind} | {number} |" for kind, number in sorted(kinds.items()))
+    head = croissant.hub_card_head(title, licence, count, {"default": f"{SPLIT}/**"}, SPLIT)
+    write_text(
+        out / "README.md",
+        (
+            f"{head}\n# {title}\n\n{count} pairs of questions about images: each question as it is, and under a "
+            "counterfactual presupposition, in the manner of C-VQA (Zhang et al. 2023). Made by cfeval.\n\n"
+            f"| field | meaning |\n|---|---|\n{fields}\n\n| type | pairs |\n|---|---|\n{types}\n"
+        ),
+    )
     return len(lines)
 
 
@@ -131,19 +142,6 @@ def _with_images(files: Sequence[Path]) -> Iterator[tuple[QuestionPair, bytes]]:
     for file in files:
         for pair in read_jsonl(file, QuestionPair):
             yield pair, load(folder_of(file), pair.image).png
-
-
-def _card(title: str, licence: str, kinds: Mapping[str, int]) -> str:
-    """The card, as huggingface.co/docs/hub/datasets-cards has it."""
-    count = sum(kinds.values())
-    fields = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in FIELDS.items())
-    types = "\n".join(f"| {kind} | {number} |" for kind, number in sorted(kinds.items()))
-    head = croissant.hub_card_head(title, licence, count, {"default": f"{SPLIT}/**"}, SPLIT)
-    return (
-        f"{head}\n# {title}\n\n{count} pairs of questions about images: each question as it is, and under a "
-        "counterfactual presupposition, in the manner of C-VQA (Zhang et al. 2023). Made by cfeval.\n\n"
-        f"| field | meaning |\n|---|---|\n{fields}\n\n| type | pairs |\n|---|---|\n{types}\n"
-    )
 
 
 def _croissant(title: str, licence: str, count: int, sha256: str) -> str:

@@ -16,11 +16,10 @@ from cfeval.core.progress import track
 from cfeval.core.records import failed, failure
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey, StreamingLookup
-from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.files import AnswersFile, QuestionsFile
 from cfeval.cvqa.interfaces import AnswerJudge, OpenAnswer, OpenVerdict, ReadReply, ReadRequest, ReplyReader
 from cfeval.cvqa.open_answers import KnownReplies, KnownReply, written_replies
-from cfeval.cvqa.records import Answer, Question, QuestionPair, Reading, Side, form_of
+from cfeval.cvqa.records import Answer, Question, QuestionPair, Reading, Side, form_of, read_choices
 from cfeval.cvqa.stages.scores import read_both, standing
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache

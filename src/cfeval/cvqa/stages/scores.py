@@ -10,18 +10,20 @@ from cfeval.core.records import failed, propagated
 from cfeval.core.shards import whole_or_shards_of_all
 from cfeval.core.streams import ByKey, StreamingLookup
 from cfeval.cvqa import open_answers
-from cfeval.cvqa.choices import ALPHABET, Choices, read_choices
 from cfeval.cvqa.extraction import reference, robust
 from cfeval.cvqa.files import AnswersFiles, QuestionsFile
 from cfeval.cvqa.records import (
+    ALPHABET,
     AS_PUBLISHED,
     Answer,
+    Choices,
     CvqaScore,
     ExtractorName,
     Form,
     Question,
     QuestionPair,
     form_of,
+    read_choices,
 )
 from cfeval.inference.thinking import without_thoughts
 
@@ -42,7 +44,18 @@ def scores(pairs: ByKey[str, QuestionPair], replies: Iterable[Answer]) -> Iterat
         pair = pairs[reply.id]
         if reply.side not in pair.questions:
             raise InputError(f"an answer to the {reply.side} question of '{reply.id}', which has none")
-        _refuse_other(pair.questions[reply.side], reply)
+        # Sets may share ids, as puzzles of two seeds do; whatever the template, what was asked holds the question.
+        question = pair.questions[reply.side]
+        choices = read_choices(question.question)
+        which = f"the {reply.side} question of '{reply.id}'"
+        if (choices.stem if choices else question.question) not in reply.asked:
+            raise InputError(
+                f"an answer to {which}, but to another one ({reply.asked[:60]!r}); answer the set's own questions"
+            )
+        if reply.option_order and (choices is None or sorted(reply.option_order) != list(choices.letters)):
+            raise InputError(
+                f"an answer to {which} with options in the order {reply.option_order[:8]!r}, which it cannot have"
+            )
         yield _scored(pair, reply)
 
 
@@ -62,24 +75,7 @@ def read_both(
         return {"robust": None, "reference": None}
     # A number that no option has is a clear answer, and a wrong one.
     read = robust.read(reply, form, choices, question) or (robust.outside(reply, choices) if choices else None)
-    return {
-        "robust": read,
-        "reference": reference.read(reply, form, choices),
-    }
-
-
-def _refuse_other(question: Question, reply: Answer) -> None:
-    """Sets may share ids, as puzzles of two seeds do; whatever the template, what was asked holds the question."""
-    choices = read_choices(question.question)
-    which = f"the {reply.side} question of '{reply.id}'"
-    if (choices.stem if choices else question.question) not in reply.asked:
-        raise InputError(
-            f"an answer to {which}, but to another one ({reply.asked[:60]!r}); answer the set's own questions"
-        )
-    if reply.option_order and (choices is None or sorted(reply.option_order) != list(choices.letters)):
-        raise InputError(
-            f"an answer to {which} with options in the order {reply.option_order[:8]!r}, which it cannot have"
-        )
+    return {"robust": read, "reference": reference.read(reply, form, choices)}
 
 
 def _scored(pair: QuestionPair, reply: Answer) -> CvqaScore:

@@ -91,7 +91,17 @@ class FolderIcons:
     def sprite(self, name: str, radius: int) -> PIL.Image.Image:
         """See `Icons.sprite`."""
         if (name, radius) not in self._sprites:
-            self._sprites[name, radius] = _fitted(self._cut[name], radius)
+            # An icon at the size at which it is drawn; a mask keeps the resampled edge within the circle.
+            icon = self._cut[name]
+            small = icon.resize(
+                (2 * radius, 2 * radius),
+                PIL.Image.Resampling.BOX if icon.width > 8 * radius else PIL.Image.Resampling.BICUBIC,
+            )
+            mask = Canvas(radius)
+            mask.disc(0, 0, 1, (255, 255, 255))
+            alpha = np.minimum(np.asarray(small)[..., 3], np.asarray(mask.sprite())[..., 3])
+            small.putalpha(PIL.Image.fromarray(alpha))
+            self._sprites[name, radius] = small
         return self._sprites[name, radius]
 
 
@@ -119,18 +129,6 @@ def _cut_out(path: Path) -> PIL.Image.Image:
     box = tuple(round(value) for value in (x - reach, y - reach, x + reach, y + reach))
     icon = PIL.Image.fromarray(pixels).crop(box)  # type: ignore[arg-type]
     return icon if icon.width <= _HELD else icon.resize((_HELD, _HELD), PIL.Image.Resampling.BOX)
-
-
-def _fitted(icon: PIL.Image.Image, radius: int) -> PIL.Image.Image:
-    """An icon at the size at which it is drawn; a mask keeps the resampled edge within the circle."""
-    small = icon.resize(
-        (2 * radius, 2 * radius), PIL.Image.Resampling.BOX if icon.width > 8 * radius else PIL.Image.Resampling.BICUBIC
-    )
-    mask = Canvas(radius)
-    mask.disc(0, 0, 1, (255, 255, 255))
-    alpha = np.minimum(np.asarray(small)[..., 3], np.asarray(mask.sprite())[..., 3])
-    small.putalpha(PIL.Image.fromarray(alpha))
-    return small
 
 
 class Canvas:
@@ -304,7 +302,19 @@ def _draw_flowers(image: PIL.Image.Image, scene: FlowerScene, icons: Icons) -> N
     both = PIL.Image.composite(masks[0], PIL.Image.new("L", image.size), masks[1])
     image.paste(tinted((first.color, second.color)), mask=both)
     for polygon in scene.polygons:
-        _outline(image, polygon)
+        # A smooth line with round corners, half of it on either side of the edges.
+        half = scaled(LINE, image.width) / 2
+        left, top = (math.floor(min(axis) - half) for axis in zip(*polygon.vertices, strict=True))
+        right, bottom = (math.ceil(max(axis) + half) for axis in zip(*polygon.vertices, strict=True))
+        fine = PIL.Image.new("L", ((right - left) * _OUTLINE_FINER, (bottom - top) * _OUTLINE_FINER))
+        pen = ImageDraw.Draw(fine)
+        corners = [((x - left) * _OUTLINE_FINER, (y - top) * _OUTLINE_FINER) for x, y in polygon.vertices]
+        for start, end in zip(corners, (*corners[1:], corners[0]), strict=True):
+            pen.polygon(_stroke(start, end, half * _OUTLINE_FINER), fill=255)
+            x, y = start
+            reach = half * _OUTLINE_FINER
+            pen.ellipse((round(x - reach), round(y - reach), round(x + reach) - 1, round(y + reach) - 1), fill=255)
+        image.paste(POLYGON_RGB[polygon.color], (left, top), fine.reduce(_OUTLINE_FINER))
     for flowers in scene.flowers.values():
         for icon in flowers:
             _stamp(image, icons.sprite(icon.kind, icon.radius), icon.x, icon.y)
@@ -315,22 +325,6 @@ def _inside_mask(size: int, polygon: Polygon) -> PIL.Image.Image:
     mask = PIL.Image.new("L", (size, size))
     ImageDraw.Draw(mask).polygon([(round(x), round(y)) for x, y in polygon.vertices], fill=255)
     return mask
-
-
-def _outline(image: PIL.Image.Image, polygon: Polygon) -> None:
-    """A smooth line with round corners, half of it on either side of the edges."""
-    half = scaled(LINE, image.width) / 2
-    left, top = (math.floor(min(axis) - half) for axis in zip(*polygon.vertices, strict=True))
-    right, bottom = (math.ceil(max(axis) + half) for axis in zip(*polygon.vertices, strict=True))
-    fine = PIL.Image.new("L", ((right - left) * _OUTLINE_FINER, (bottom - top) * _OUTLINE_FINER))
-    pen = ImageDraw.Draw(fine)
-    corners = [((x - left) * _OUTLINE_FINER, (y - top) * _OUTLINE_FINER) for x, y in polygon.vertices]
-    for start, end in zip(corners, (*corners[1:], corners[0]), strict=True):
-        pen.polygon(_stroke(start, end, half * _OUTLINE_FINER), fill=255)
-        x, y = start
-        reach = half * _OUTLINE_FINER
-        pen.ellipse((round(x - reach), round(y - reach), round(x + reach) - 1, round(y + reach) - 1), fill=255)
-    image.paste(POLYGON_RGB[polygon.color], (left, top), fine.reduce(_OUTLINE_FINER))
 
 
 def _stroke(start: Point, end: Point, half: float) -> list[tuple[int, int]]:

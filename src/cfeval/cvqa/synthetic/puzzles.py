@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.choices import LETTERS, Choices
-from cfeval.cvqa.records import Question
+from cfeval.cvqa.records import LETTERS, Choices, Question
 from cfeval.cvqa.synthetic.drawing import DESIGNS
 from cfeval.cvqa.synthetic.records import (
     CIRCLE_LINE,
@@ -162,14 +161,6 @@ def draw_dot_counts(rng: random.Random) -> tuple[int, ...]:
     return tuple(most if place == largest else rng.randint(1, most - 1) for place in range(CIRCLES))
 
 
-def lay_out_dots(rng: random.Random, counts: Sequence[int], size: int) -> DotScene:
-    """Draw circles, each in a place of its own, and dots in them."""
-    first, second, third, fourth, fifth, sixth = (
-        _circle(rng, place, count, size) for place, count in enumerate(counts)
-    )
-    return DotScene(circles=(first, second, third, fourth, fifth, sixth))
-
-
 def _circle(rng: random.Random, place: int, dots: int, size: int) -> Circle:
     row, column = divmod(place, _COLUMNS)
     radius = rng.randint(*CIRCLE_RADII)
@@ -311,7 +302,10 @@ def make_puzzle(
         scene = lay_out_flowers(rng, colors, flower_counts, icons, size)
         named: tuple[PolygonColor, ...] = colors if kind == "abs_counting_3" else colors[:1]
     else:
-        scene, named = lay_out_dots(rng, dot_counts, size), ()
+        first, second, third, fourth, fifth, sixth = (
+            _circle(rng, place, count, size) for place, count in enumerate(dot_counts)
+        )
+        scene, named = DotScene(circles=(first, second, third, fourth, fifth, sixth)), ()
     return Puzzle(
         number=number,
         type=kind,
@@ -344,13 +338,9 @@ def dot_answer(kind: PuzzleType, counts: Sequence[int], changed: bool = False) -
 
 def draw_options(rng: random.Random, right: int) -> Four:
     """The answer and three different wrong ones, shuffled."""
-    first, second, third, fourth = rng.sample([right, *rng.sample(wrong_values(right), 3)], 4)
+    wrong = [value for value in range(max(0, right - BELOW), right + ABOVE + 1) if value != right]
+    first, second, third, fourth = rng.sample([right, *rng.sample(wrong, 3)], 4)
     return first, second, third, fourth
-
-
-def wrong_values(right: int) -> list[int]:
-    """All that can be a wrong option beside this answer."""
-    return [value for value in range(max(0, right - BELOW), right + ABOVE + 1) if value != right]
 
 
 def letter_of(options: Sequence[int], right: int) -> str:

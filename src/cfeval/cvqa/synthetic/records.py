@@ -14,12 +14,7 @@ from cfeval.core.records import Record
 PolygonColor = Literal["purple", "red", "black", "orange", "green", "yellow", "blue", "pink"]
 POLYGON_COLORS: tuple[PolygonColor, ...] = get_args(PolygonColor)
 PuzzleType = Literal[
-    "abs_counting_1",
-    "abs_counting_2",
-    "abs_counting_3",
-    "abs_counting_4",
-    "abs_counting_5",
-    "abs_counting_6",
+    "abs_counting_1", "abs_counting_2", "abs_counting_3", "abs_counting_4", "abs_counting_5", "abs_counting_6"
 ]
 PUZZLE_TYPES: tuple[PuzzleType, ...] = get_args(PuzzleType)
 # The templates about flowers and polygons; the other three are about dots in circles.

@@ -68,7 +68,18 @@ def release(
         InputError: one line: the folder is not empty, a number is out of range, or the icons cannot be used.
         OutputError: a file cannot be written.
     """
-    _refuse_bad(folder, count, size, jobs, types)
+    check_size(size)
+    if not 1 <= count <= 999_999:
+        raise InputError(f"the number of puzzles must be 1 to 999,999, but got {count}")
+    if jobs < 1:
+        raise InputError(f"the number of processes must be at least 1, but got {jobs}")
+    odd = [kind for kind in types if kind not in PUZZLE_TYPES]
+    if odd or not types or len(set(types)) < len(types):
+        named = ", ".join(types) or "none"
+        raise InputError(f"types must be some of {', '.join(PUZZLE_TYPES)}, each once, but got {named}")
+    ensure_writable(folder / QUESTIONS)
+    if folder.is_dir() and any(folder.iterdir()):
+        raise InputError(f"{folder}: is not empty; empty it or name a new folder")
     icons_of(icons)
     order = _Order(folder, seed, size, icons)
     chunks = batched(enumerate(blocks(count, types), start=1), _CHUNK)
@@ -109,21 +120,6 @@ def check_size(size: int) -> None:
     """
     if not LEAST_SIZE <= size <= GREATEST_SIZE:
         raise InputError(f"the size of images must be {LEAST_SIZE} to {GREATEST_SIZE} pixels, but got {size}")
-
-
-def _refuse_bad(folder: Path, count: int, size: int, jobs: int, types: Sequence[PuzzleType]) -> None:
-    check_size(size)
-    if not 1 <= count <= 999_999:
-        raise InputError(f"the number of puzzles must be 1 to 999,999, but got {count}")
-    if jobs < 1:
-        raise InputError(f"the number of processes must be at least 1, but got {jobs}")
-    odd = [kind for kind in types if kind not in PUZZLE_TYPES]
-    if odd or not types or len(set(types)) < len(types):
-        named = ", ".join(types) or "none"
-        raise InputError(f"types must be some of {', '.join(PUZZLE_TYPES)}, each once, but got {named}")
-    ensure_writable(folder / QUESTIONS)
-    if folder.is_dir() and any(folder.iterdir()):
-        raise InputError(f"{folder}: is not empty; empty it or name a new folder")
 
 
 def _written(order: _Order, chunks: Iterable[_Chunk], jobs: int) -> Iterator[list[CvqaRow]]:

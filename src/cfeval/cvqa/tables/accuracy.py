@@ -205,7 +205,27 @@ def baselines(name: str, kind: str, replies: Sequence[Reply], interval: Interval
     if not pairs:
         return []
     forms, paired = {pair.form for pair in pairs}, all(pair.original is not None for pair in pairs)
-    majority = accuracies(_majority(pairs), interval)
+
+    def commonest(answers: Iterable[str]) -> str:
+        return min(Counter(answers).items(), key=lambda count: (-count[1], count[0]), default=("", 0))[0]
+
+    original = commonest(pair.original for pair in pairs if pair.original is not None)
+    counterfactual = commonest(pair.counterfactual for pair in pairs)
+    # What always saying the commonest right answer of each side scores.
+    majority = accuracies(
+        [
+            Item(
+                pair.id,
+                pair.image,
+                None if pair.original is None else float(pair.original == original),
+                float(pair.counterfactual == counterfactual),
+                (False, False),
+                pair.original is None,
+            )
+            for pair in pairs
+        ],
+        interval,
+    )
     figures_by: dict[str, Figures] = {"majority": {k: v for k, v in majority.items() if k not in ("test", "p")}}
     if forms == {"boolean"} and paired:
         opposite = {"yes": "no", "no": "yes"}
@@ -217,27 +237,6 @@ def baselines(name: str, kind: str, replies: Sequence[Reply], interval: Interval
     shared = {"set": name, "kind": "baseline", "type": kind, "n": len(pairs), "n_scored": len(pairs)}
     shared["images"] = len({pair.image for pair in pairs})
     return [AccuracyRow.model_validate({**shared, "solver": who, **figures}) for who, figures in figures_by.items()]
-
-
-def _majority(pairs: Sequence[Gold]) -> list[Item]:
-    """What always saying the commonest right answer of each side scores."""
-
-    def commonest(answers: Iterable[str]) -> str:
-        return min(Counter(answers).items(), key=lambda count: (-count[1], count[0]), default=("", 0))[0]
-
-    original = commonest(pair.original for pair in pairs if pair.original is not None)
-    counterfactual = commonest(pair.counterfactual for pair in pairs)
-    return [
-        Item(
-            pair.id,
-            pair.image,
-            None if pair.original is None else float(pair.original == original),
-            float(pair.counterfactual == counterfactual),
-            (False, False),
-            pair.original is None,
-        )
-        for pair in pairs
-    ]
 
 
 def render_accuracy(
@@ -285,7 +284,6 @@ def _is_open(row: AccuracyRow, published: Mapping[Key, AccuracyRow]) -> bool:
 
 
 def _published(published: Mapping[Key, AccuracyRow], row: AccuracyRow) -> str:
-    """Both accuracies by the released rules."""
     other = published.get(key(row)) if row.reader else None
     if other and other.alone:
         return cell(other.counterfactual)
@@ -293,7 +291,6 @@ def _published(published: Mapping[Key, AccuracyRow], row: AccuracyRow) -> str:
 
 
 def _unread(published: Mapping[Key, AccuracyRow], row: AccuracyRow) -> str:
-    """How many replies either reader could not read, of both sides together."""
     both = [reading_row for reading_row in (row, published.get(key(row))) if reading_row is not None]
     counts = (reading_row.n_unread_original + reading_row.n_unread_counterfactual for reading_row in both)
     return " / ".join(map(str, counts)) if row.reader else ""
@@ -333,7 +330,6 @@ def _paper_table(
 
 
 def _direct(material: CvqaTableData, condition: CvqaCondition) -> bool:
-    """Whether it answers without chain of thought."""
     return not material.facts(condition.solver).cot
 
 

@@ -84,8 +84,6 @@ class ProgramsRow(TableRow):
 
 @dataclass
 class _Runs:
-    """Sums over the programs of one row."""
-
     n: int = 0
     ran: list[ItemScore] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)

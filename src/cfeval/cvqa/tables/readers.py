@@ -10,10 +10,10 @@ from itertools import groupby
 from typing import Annotated, Any
 
 from cfeval.core.records import Status
-from cfeval.cvqa.choices import LETTERS
 from cfeval.cvqa.records import (
     AS_PUBLISHED,
     HEADLINE,
+    LETTERS,
     READERS,
     SIDES,
     SYNTHETIC,

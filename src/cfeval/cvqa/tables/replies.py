@@ -1,14 +1,20 @@
-"""What the cvqa study's tables are made from: scores of conditions in little memory, and what is known beside them."""
+"""What the cvqa study's tables are made from: scores of conditions in little memory, and what is known beside them; and
+sets of question pairs in figures: sizes, answers, lengths, scores without an image (C-VQA, Section 3.4).
+"""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar, cast
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Record, Status
 from cfeval.cvqa.records import (
     READERS,
+    REAL,
+    SIDES,
+    SYNTHETIC,
     Answer,
     CvqaBuild,
     CvqaCondition,
@@ -17,10 +23,13 @@ from cfeval.cvqa.records import (
     Form,
     Gender,
     PairType,
+    Question,
+    QuestionPair,
     Reading,
     Side,
+    form_of,
+    read_choices,
 )
-from cfeval.cvqa.stages.statistics import PairStatistics
 from cfeval.report.tables import Figures
 from cfeval.stats.intervals import Interval
 
@@ -98,6 +107,100 @@ class Reply:
     people: Gender | None = None
 
 
+_OPPOSITE = {"yes": "no", "no": "yes"}
+
+
+def _answer_text(question: Question) -> str:
+    """The right answer itself: of options not the letter, which stands elsewhere in another list, but its value."""
+    choices = read_choices(question.question)
+    return choices.values[choices.letters.index(question.answer)] if choices else question.answer
+
+
+class PairStatistics(NamedTuple):
+    """What of a pair is counted; `image` is any name that tells its image from others."""
+
+    original: Question | None
+    counterfactual: Question
+    type: PairType
+    image: str = ""
+
+    @property
+    def questions(self) -> dict[Side, Question]:
+        """The questions that are asked, by side."""
+        original: dict[Side, Question] = {} if self.original is None else {"original": self.original}
+        return original | {"counterfactual": self.counterfactual}
+
+
+@dataclass
+class Counts:
+    """Sums over the pairs of one group."""
+
+    n: int = 0
+    images: set[str] = field(default_factory=set)
+    words: Counter[Side] = field(default_factory=Counter)
+    answers: dict[Side, Counter[str]] = field(default_factory=lambda: {side: Counter() for side in SIDES})
+    if_inside: int = 0
+    if_first: int = 0
+    unchanged: int = 0
+    negated: int = 0
+    """Counterfactual answers that are the opposite of a `yes` or `no`."""
+    booleans: int = 0
+    """Pairs whose answers are yes or no."""
+    choices: int = 0
+    """Pairs whose answers are letters."""
+
+    def add(self, pair: PairStatistics) -> None:
+        """Count one pair."""
+        original, changed = pair.original, pair.counterfactual
+        self.n += 1
+        self.images |= {pair.image} if pair.image else set()
+        for side, question in pair.questions.items():
+            self.words[side] += len(question.question.split())
+            self.answers[side][question.answer] += 1
+        self.if_inside += " if " in changed.question.lower()
+        self.if_first += changed.question.startswith("If")
+        if original is not None:
+            self.unchanged += _answer_text(original) == _answer_text(changed)
+            self.negated += _OPPOSITE.get(original.answer) == changed.answer
+        self.booleans += form_of(changed) == "boolean"
+        self.choices += form_of(changed) == "choice"
+
+    def asked(self, side: Side) -> int:
+        """How many questions there are on a side."""
+        return self.answers[side].total()
+
+    def mean_words(self, side: Side) -> float:
+        """Words a question, split at blanks."""
+        return self.words[side] / self.asked(side)
+
+    def majority(self, side: Side) -> tuple[str, float]:
+        """The commonest right answer and its share; of equally common ones the first in the alphabet."""
+        answer, count = min(self.answers[side].items(), key=lambda item: (-item[1], item[0]))
+        return answer, count / self.asked(side)
+
+    def share(self, side: Side, answer: str) -> float:
+        """The share of questions on a side with this right answer."""
+        return self.answers[side][answer] / self.asked(side)
+
+
+def question_pairs(pairs: Iterable[QuestionPair]) -> Iterator[PairStatistics]:
+    """What of filed pairs is counted."""
+    for pair in pairs:
+        yield PairStatistics(pair.original, pair.counterfactual, pair.type, pair.image.sha256[:16])
+
+
+def count(pairs: Iterable[PairStatistics]) -> dict[str, Counts]:
+    """Counts by type, in the paper's order whatever the pairs', and of all together as `all`; empty for no pairs."""
+    counts: dict[str, Counts] = {}
+    whole = Counts()
+    for pair in pairs:
+        counts.setdefault(pair.type, Counts()).add(pair)
+        whole.add(pair)
+    published = [kind for kind in (*REAL, *SYNTHETIC) if kind in counts]
+    ordered: dict[str, Counts] = {kind: counts[kind] for kind in [*published, *sorted(counts.keys() - published)]}
+    return ordered | {"all": whole} if counts else {}
+
+
 @dataclass(frozen=True)
 class CvqaTableData:
     """Replies by condition, and the settings.
@@ -167,21 +270,7 @@ def cvqa_material(scores: Mapping[CvqaCondition, Iterable[CvqaScore]], /, **sett
 
 
 def _gathered(condition: CvqaCondition, scores: Iterable[CvqaScore], same: dict[object, object]) -> list[Reply]:
-    replies: dict[tuple[str, Side, str], Reply] = {}
-    for score in scores:
-        reply = _reply(score, same)
-        key = (reply.id, reply.side, reply.option_order)
-        if key in replies:
-            order = f", order {score.option_order}" if score.option_order else ""
-            where = f"the {score.side} question of '{score.id}'{order}"
-            raise InputError(f"two scores of {where}, of {condition.set}/{condition.solver}; give each file once")
-        replies[key] = reply
-    return [replies[key] for key in sorted(replies)]
-
-
-def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
-    """`same` keeps one copy of equal values: a study has millions of replies, and few that differ."""
-
+    # One copy of equal values is kept: a study has millions of replies, and few that differ.
     def once(value: T) -> T:
         return cast(T, same.setdefault(value, value))
 
@@ -189,22 +278,31 @@ def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
         first, second = READERS
         return once((values.get(first), values.get(second)))
 
-    return Reply(
-        id=once(score.id),
-        side=score.side,
-        type=once(score.type),
-        option_order=once(score.option_order),
-        image=once(score.image[:16]),
-        coco=score.coco,
-        gold=once(score.gold),
-        status=score.status,
-        read=of_both(score.read),
-        shown=of_both(score.shown),
-        correct=of_both(score.correct),
-        form=score.form,
-        options=score.options,
-        people=score.people,
-    )
+    replies: dict[tuple[str, Side, str], Reply] = {}
+    for score in scores:
+        reply = Reply(
+            id=once(score.id),
+            side=score.side,
+            type=once(score.type),
+            option_order=once(score.option_order),
+            image=once(score.image[:16]),
+            coco=score.coco,
+            gold=once(score.gold),
+            status=score.status,
+            read=of_both(score.read),
+            shown=of_both(score.shown),
+            correct=of_both(score.correct),
+            form=score.form,
+            options=score.options,
+            people=score.people,
+        )
+        key = (reply.id, reply.side, reply.option_order)
+        if key in replies:
+            order = f", order {score.option_order}" if score.option_order else ""
+            where = f"the {score.side} question of '{score.id}'{order}"
+            raise InputError(f"two scores of {where}, of {condition.set}/{condition.solver}; give each file once")
+        replies[key] = reply
+    return [replies[key] for key in sorted(replies)]
 
 
 def place(reader: ExtractorName) -> Literal[0, 1]:

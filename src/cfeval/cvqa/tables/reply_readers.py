@@ -215,7 +215,6 @@ def _condition_figures(
 
 
 def _error(tried: Sequence[Reading], level: float) -> tuple[JudgeError, Figures]:
-    """The judge's error on replies of known truth, and its figures."""
     each = list({(reading.id, reading.side): reading for reading in tried}.values())
     with_verdict = [reading for reading in each if reading.correct is not None]
     error = judge_error(
@@ -275,12 +274,10 @@ def _judged(
 
 
 def _gives_none(reading: Reading) -> bool:
-    """Whether the judge says that a reply gives no answer."""
     return reading.status == Status.OK and reading.correct is None
 
 
 def _why_missing(readings: Iterable[Reading]) -> str:
-    """Why replies have no verdict, with counts."""
     return counted(
         Counter(
             "no answer" if _gives_none(reading) else reading.status.value

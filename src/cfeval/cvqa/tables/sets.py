@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from cfeval.cvqa.choices import LETTERS
-from cfeval.cvqa.records import REAL, SIDES, SYNTHETIC, CvqaBuild, Fate
-from cfeval.cvqa.stages.statistics import Counts, count
+from cfeval.cvqa.records import LETTERS, REAL, SIDES, SYNTHETIC, CvqaBuild, Fate
 from cfeval.cvqa.tables.items import ALL, QuestionSet, Type, arrow, counted
-from cfeval.cvqa.tables.replies import CvqaTableData
+from cfeval.cvqa.tables.replies import Counts, CvqaTableData, count
 from cfeval.report.tables import Figure, Figures, Heading, Lines, TableRow, cell, table
 from cfeval.stats.intervals import rounded
 
@@ -160,7 +158,6 @@ def answers_rows(material: CvqaTableData) -> list[AnswersRow]:
 
 
 def _answers_lines(rows: Sequence[AnswersRow]) -> Lines:
-    """The commonest answers of each group."""
     groups: dict[tuple[str, ...], list[AnswersRow]] = {}
     for row in rows:
         groups.setdefault((row.set, row.type, row.side), []).append(row)
@@ -252,7 +249,6 @@ def builds_rows(material: CvqaTableData) -> list[BuildsRow]:
 
 
 def _columns_of(build: CvqaBuild) -> list[str]:
-    """The columns that a draft counts in."""
     if build.fate == "not written":
         return ["n", f"missing {build.reason.split(':')[0]}"]
     if build.fate != "accepted":

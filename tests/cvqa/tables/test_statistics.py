@@ -2,7 +2,7 @@
 
 from cfeval.core.records import ImageRef
 from cfeval.cvqa.records import Question, QuestionPair
-from cfeval.cvqa.stages.statistics import Counts, count, question_pairs
+from cfeval.cvqa.tables.replies import Counts, count, question_pairs
 from tests.cvqa.real import real_pairs
 
 PUBLISHED = {
