@@ -36,9 +36,10 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     request = read_study_params(study, AskedTables)
     if unknown := [name for name in (*request.tables, *request.metrics) if name not in TABLES]:
         raise InputError(f"{study}: unknown table '{unknown[0]}'; {nearest(unknown[0], TABLES)}")
-    exams = {
-        name: _exams(table_request) for name, table_request in request.tables.items()
-    }  # refused before any score is read
+    exams = {  # refused before any score is read
+        name: {judge: exam_error(Path(path), judge, shown.examined.get(judge)) for judge, path in shown.exams.items()}
+        for name, shown in request.tables.items()
+    }
     for name, table_request in request.tables.items():
         table = TABLES[name].load()
         rows = table.rows(table_request.conditions, _made_from(name, table_request, request, results, exams[name]))
@@ -46,10 +47,6 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     if request.pairs:
         _pair_table(request.pairs, request, results, out / f"edct_{PAIRS}")
     write_metrics("edct", TABLES, request.metrics, metrics, out, "metrics.json")
-
-
-def _exams(table: AskedTable) -> dict[str, ExamError]:
-    return {judge: exam_error(Path(path), judge, table.examined.get(judge)) for judge, path in table.exams.items()}
 
 
 def _made_from(

@@ -236,7 +236,14 @@ def run(
     effect = design_effect(items_per_image, icc)
     print(f"two-sided test, level {level:g}, power {power:g}, {_adjusted(comparisons, strict)}\n")
     if to is not None:
-        _show(_needed(designs, max(first, to), effect, items_per_image))
+        higher = max(first, to)
+        table = _table("items", "targets differ on", "items a target", "images a target")
+        for design in (each for each in designs if higher <= each.greatest):
+            size = design.size(higher) * effect
+            table.add_row(
+                design.name, _differing(design, higher), f"{ceil(size):,}", f"{ceil(size / items_per_image):,}"
+            )
+        _show(table)
     elif items is not None:
         _show(_shown(designs, first, items / effect))
     print("\nItems are those that end with a score; items without one come on top.")
@@ -280,15 +287,6 @@ def _designs(
         return [unpaired(lower, level, power), with_discordance(lower, discordance, level, power)]
     correlations = CORRELATIONS if correlation is None else (correlation,)
     return [unpaired(lower, level, power), *(with_correlation(lower, each, level, power) for each in correlations)]
-
-
-def _needed(designs: Sequence[Design], higher: float, effect: float, items_per_image: float) -> Table:
-    """The items that each design needs; designs that these shares rule out are left aside."""
-    table = _table("items", "targets differ on", "items a target", "images a target")
-    for design in (each for each in designs if higher <= each.greatest):
-        size = design.size(higher) * effect
-        table.add_row(design.name, _differing(design, higher), f"{ceil(size):,}", f"{ceil(size / items_per_image):,}")
-    return table
 
 
 def _shown(designs: Sequence[Design], first: float, items: float) -> Table:

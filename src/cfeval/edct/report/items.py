@@ -90,10 +90,8 @@ def _each(conditions: Sequence[Condition], name: str) -> tuple[str, ...]:
 
 
 def items_of(view: View, study: Study, images: Images, most: int) -> tuple[list[Item], int]:
-    """The rows of a view, the first `most` by their ids; and how many more there are.
-
-    Raises:
-        InputError: a record file is missing or broken.
+    """The rows of a view, the first `most` by their ids; and how many more there are; InputError where a record file is
+    missing or broken.
     """
     had = [
         view.condition(model, judge)

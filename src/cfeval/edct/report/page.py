@@ -101,6 +101,14 @@ def page(
         progress: how far the run is; None where it has ended.
     """
     test_models = list(dict.fromkeys(line.model for line in shown_lines if getattr(line.row, "test_world", 0)))
+    sizes: dict[str, int] = {}
+    for line in shown_lines:
+        sizes[line.condition.dataset] = max(line.row.n, sizes.get(line.condition.dataset, 0))
+    models = len({line.model for line in shown_lines})
+    parts = ["Explanation-Driven Counterfactual Testing"]
+    parts += [f"{models:,} model{'s' * (models != 1)}"] * bool(shown_lines)
+    parts += [f"{name}: {n:,} items" for name, n in sizes.items()]
+    parts += [total.text, total.when] if total else []
     return page_of(
         "report.html.j2",
         "item.js",
@@ -111,7 +119,7 @@ def page(
         progress,
         not_used,
         finding=finding(shown_lines) if shown_lines else "",
-        kicker=_kicker(shown_lines, total),
+        kicker=" · ".join(part for part in parts if part),
         lines=[(line, _bar(line), _cells(line)) for line in shown_lines],
         shown=SHOWN,
         bound=FIT_BOUND,
@@ -125,19 +133,6 @@ def page(
         test_models=test_models,
         edits=edits,
     )
-
-
-def _kicker(shown_lines: Sequence[Line], total: CallsTotal | None) -> str:
-    """What was tested, on what, at what cost, and when where a reply says so."""
-    sizes: dict[str, int] = {}
-    for line in shown_lines:
-        sizes[line.condition.dataset] = max(line.row.n, sizes.get(line.condition.dataset, 0))
-    models = len({line.model for line in shown_lines})
-    parts = ["Explanation-Driven Counterfactual Testing"]
-    parts += [f"{models:,} model{'s' * (models != 1)}"] * bool(shown_lines)
-    parts += [f"{name}: {n:,} items" for name, n in sizes.items()]
-    parts += [total.text, total.when] if total else []
-    return " · ".join(part for part in parts if part)
 
 
 def _bar(line: Line) -> Markup:
@@ -177,10 +172,8 @@ def run(
 def write(
     request: AskedReport, out: Path, results: Path, per_condition: int = 400, progress: Progress | None = None
 ) -> None:
-    """Write the page of what a study's results hold; those of a run at work with its progress.
-
-    Raises:
-        InputError: a record file is missing or broken.
+    """Write the page of what a study's results hold; those of a run at work with its progress; InputError where a
+    record file is missing or broken.
     """
     calls, folders = results / "calls/calls.zip", (results / "tables", results / "figures")
     uses(calls)

@@ -134,7 +134,10 @@ def verdicts(
     def case(record: Requery) -> _Case:
         before = baselines[record.id]
         concept = instructions[record.id, record.edit].concept if RULES[protocol].written else ""
-        shown_instructions = _shown_instructions(record, instructions, protocol)
+        shown_instructions: list[Instruction] = []
+        if RULES[protocol].edits == "cited":
+            shown_instructions += earlier(record.id, record.edit, instructions, protocol)
+            shown_instructions.append(instructions[record.id, record.edit])
         texts = JudgeRequest(
             item=record.id,
             answer=before.answer,
@@ -312,13 +315,6 @@ def _by_judge(reply: JudgeReply) -> Binary | None:
 def _product(reply: JudgeReply) -> Binary | None:
     scores = [reply.scores.get(name) for name in RULES[EDCT_2025].scores] if reply.status == Status.OK else [None]
     return None if None in scores else 1 if all(scores) else 0
-
-
-def _shown_instructions(record: Requery, instructions: ByEdit, protocol: str) -> list[Instruction]:
-    """The instructions that the judge is told, in order."""
-    if RULES[protocol].edits != "cited":
-        return []
-    return [*earlier(record.id, record.edit, instructions, protocol), instructions[record.id, record.edit]]
 
 
 def _verdict(record: Requery, outcome: _Outcome, protocol: str) -> Verdict:

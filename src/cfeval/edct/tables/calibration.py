@@ -218,10 +218,8 @@ class CalibrationRow(Setting, TableRow):
 
 
 def calibration_rows(conditions: Sequence[Condition], material: TableData) -> list[CalibrationRow]:
-    """A row for each setting and target of known share, in the order of `conditions`.
-
-    Raises:
-        InputError: a condition has no scores.
+    """A row for each setting and target of known share, in the order of `conditions`; InputError where a condition has
+    no scores.
     """
     by_setting: dict[tuple[str, ...], dict[str, KnownSetting]] = {}
     for setting in settings(conditions, material):

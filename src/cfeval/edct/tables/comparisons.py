@@ -155,7 +155,11 @@ class _Outcomes:
         self._asked = self._counts((row.id for row in rows) for rows in rows_of) > 0
         self._items = _sums(self._asked)
         self._scored = _sums(~np.isnan(self.scores))
-        self._missing = self._of_statuses(rows_of)
+        why = {row.told.status for rows in rows_of for row in rows} - {Status.OK}
+        self._missing = {
+            status: self._of_edits(rows_of, partial(_has_status, status))
+            for status in sorted(why, key=lambda status: status.value)
+        }
         self._seen = self._of_edits(rows_of, lambda row: row.told.status == Status.OK)
         self._looked = self._of_edits(
             rows_of, lambda row: row.told.status == Status.OK and row.told.present is not None
@@ -220,14 +224,6 @@ class _Outcomes:
         """(M, M): how many edits of a target are so, of the items that another one was asked about."""
         counts = self._counts((row.id for row in rows if wanted(row)) for rows in rows_of)
         return counts @ self._asked.T.astype(np.float64)
-
-    def _of_statuses(self, rows_of: Sequence[Sequence[Row]]) -> dict[Status, Floats]:
-        """The same by why edits have no score."""
-        why = {row.told.status for rows in rows_of for row in rows} - {Status.OK}
-        return {
-            status: self._of_edits(rows_of, partial(_has_status, status))
-            for status in sorted(why, key=lambda status: status.value)
-        }
 
     def _bounds(self, rows_of: Sequence[Sequence[Row]], unscored: float) -> Floats:
         """(M, M): the sum over the items of both of the least or greatest mean of an item's edits, in units."""

@@ -68,11 +68,6 @@ def range_cell(row: Any) -> str:
     return f"{cell(row.ccs_min)} to {cell(row.ccs_max)}"
 
 
-def checked_cell(row: Any) -> str:
-    """The share of right edits and, in brackets, how many were checked."""
-    return f"{cell(row.edit_verified)} ({row.n_checked})" if row.n_checked else ""
-
-
 Dataset = Annotated[str, Field(description="The dataset.")]
 Writer = Annotated[str, Field(description="The instruction writer.")]
 Protocol = Annotated[str, Field(description="The protocol.")]
@@ -105,7 +100,9 @@ _Accuracy = Annotated[
 ]
 _EditVerified = Annotated[
     Figure,
-    Heading("Edits right (checked)", checked_cell),
+    Heading(
+        "Edits right (checked)", lambda row: f"{cell(row.edit_verified)} ({row.n_checked})" if row.n_checked else ""
+    ),
     Field(description="Share of right edits, among those that a verifier checked."),
 ]
 _NChecked = Annotated[int, Field(description="Edits that a verifier could judge.")]

@@ -147,10 +147,8 @@ class FaithfulnessRow(Condition, TableRow):
 
 
 def faithfulness_rows(conditions: Sequence[Condition], material: TableData) -> list[FaithfulnessRow]:
-    """A row for each condition of the 2025 protocol, with its controls.
-
-    Raises:
-        InputError: a condition or one of its controls has no scores, or it is another protocol's.
+    """A row for each condition of the 2025 protocol, with its controls; InputError where a condition or one of its
+    controls has no scores, or it is another protocol's.
     """
     return [_faithfulness_row(condition, material) for condition in of_2025(conditions, "faithfulness")]
 
@@ -332,10 +330,8 @@ class ControlRow(Condition, TableRow):
 
 
 def control_rows(conditions: Sequence[Condition], material: TableData) -> list[ControlRow]:
-    """A row for each condition of the 2025 protocol, with its controls.
-
-    Raises:
-        InputError: a condition or one of its controls has no scores, or it is another protocol's.
+    """A row for each condition of the 2025 protocol, with its controls; InputError where a condition or one of its
+    controls has no scores, or it is another protocol's.
     """
     return [_control_row(condition, material) for condition in of_2025(conditions, "controls")]
 

@@ -89,10 +89,8 @@ class _Judged:
 
 
 def agreement_rows(conditions: Sequence[Condition], material: TableData) -> list[AgreementRow]:
-    """For every protocol and score, a row for all judges of the same conditions together and one for each pair of them.
-
-    Raises:
-        InputError: a condition has no scores.
+    """For every protocol and score, a row for all judges of the same conditions together and one for each pair of them;
+    InputError where a condition has no scores.
     """
     conditions_of: dict[tuple[str, tuple[str, ...]], list[Condition]] = defaultdict(list)
     for condition, judges in _judges_of(conditions).items():

@@ -129,11 +129,7 @@ class TableData:
     all_pairs: bool = False
 
     def of(self, condition: Condition) -> Sequence[Row]:
-        """The scores of a condition, in the order of items and edits.
-
-        Raises:
-            InputError: there are none.
-        """
+        """The scores of a condition, in the order of items and edits; InputError where there are none."""
         if condition not in self.scores:
             raise InputError(
                 f"no scores of the condition {label(condition)}; name it among the conditions, or "
@@ -147,11 +143,9 @@ class TableData:
 
 
 def material(scores: Mapping[Condition, Iterable[Score]], **settings: object) -> TableData:
-    """Gather the scores of conditions, in whatever order they come; `settings` are the other fields of `Material`.
-
-    Raises:
-        InputError: a score is of another condition than it is given for, or an item and edit of a condition appears
-        twice.
+    """Gather the scores of conditions, in whatever order they come; `settings` are the other fields of `Material`;
+    InputError where a score is of another condition than it is given for, or an item and edit of a condition appears
+    twice.
     """
     same: dict[ScoreValues, ScoreValues] = {}
     return TableData({condition: gathered(condition, some, same) for condition, some in scores.items()}, **settings)  # type: ignore[arg-type]
@@ -204,10 +198,8 @@ def label(condition: Condition) -> str:
 
 
 def conditions_under(conditions: Iterable[Condition], table: str, *protocols: str) -> list[Condition]:
-    """The conditions, each once.
-
-    Raises:
-        InputError: one is under another protocol, whose scores must not stand in the same column.
+    """The conditions, each once; InputError where one is under another protocol, whose scores must not stand in the
+    same column.
     """
     for condition in conditions:
         if condition.protocol not in protocols:

@@ -35,7 +35,7 @@ from cfeval.edct.pairs.stages import distance
 from cfeval.edct.pairs.table import PairData, PairRow, rows
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import TABLES
-from cfeval.edct.tables.scores import TableData, condition_of, label, material
+from cfeval.edct.tables.scores import condition_of, label, material
 from cfeval.edct.verification.chain import Exchange, Link, conversation_links, links, reading_links
 from cfeval.edct.verification.stages import baseline_links, began, in_step
 from cfeval.report.tables import csv_text
@@ -57,11 +57,7 @@ class PairShelf:
 
 
 def pair_shelves(results: Path) -> Iterator[PairShelf]:
-    """Every condition of given pairs that has verdicts.
-
-    Raises:
-        InputError: a file is missing or broken.
-    """
+    """Every condition of given pairs that has verdicts; InputError where a file is missing or broken."""
     kinds: Mapping[str, type[Record]] = dict(zip(STAGES, (Sample, PairBaseline, PairVerdict), strict=True))
     for condition, shards in pair_conditions_in(results).items():
         lists = (item_files(results, condition.pair_set, shards), baseline_files(results, condition, shards))
@@ -77,7 +73,27 @@ def pair_links(stage: str, shelf: PairShelf) -> Iterator[Link]:
     samples: Sequence[Sample] = shelf.records["pair_items"]
     baselines: Sequence[PairBaseline] = shelf.records["pair_baselines"]
     if stage == "pair_items":
-        yield from _items(samples)
+        sides: dict[str, list[Side]] = {}
+        first_of: dict[str, Pair] = {}
+        for sample in samples:
+            pair = pair_of(sample)
+            sides.setdefault(pair.pair, []).append(pair.side)
+            first = first_of.setdefault(pair.pair, pair)
+            same = pair.model_copy(update={"side": first.side}) == first
+            named = sample.id == f"{pair.pair}.{pair.side}"
+            yield from links(
+                "items",
+                sample,
+                "" if named else "its id is not that of its pair and side",
+                "" if same else "it says something else of the pair than the item before",
+            )
+        for name, sides_of_pair in sides.items():
+            whole = sides_of_pair in ([*first_of[name].order], [*first_of[name].order, "again"])
+            yield Link(
+                "items",
+                (name, 0),
+                "" if whole else f"its items are {', '.join(sides_of_pair)}, not both images in their order",
+            )
     elif stage == "pair_baselines":
         yield from baseline_links(samples, baselines)
     else:
@@ -98,30 +114,6 @@ def pair_text_links(stage: str, shelf: PairShelf, stored: Mapping[str, Exchange]
                 if name in baselines and name in samples:
                     image = samples[name].image.sha256
                     yield from reading_links(stage, record, baselines[name].explanation, image, stored)
-
-
-def _items(samples: Sequence[Sample]) -> Iterator[Link]:
-    sides: dict[str, list[Side]] = {}
-    first_of: dict[str, Pair] = {}
-    for sample in samples:
-        pair = pair_of(sample)
-        sides.setdefault(pair.pair, []).append(pair.side)
-        first = first_of.setdefault(pair.pair, pair)
-        same = pair.model_copy(update={"side": first.side}) == first
-        named = sample.id == f"{pair.pair}.{pair.side}"
-        yield from links(
-            "items",
-            sample,
-            "" if named else "its id is not that of its pair and side",
-            "" if same else "it says something else of the pair than the item before",
-        )
-    for name, sides_of_pair in sides.items():
-        whole = sides_of_pair in ([*first_of[name].order], [*first_of[name].order, "again"])
-        yield Link(
-            "items",
-            (name, 0),
-            "" if whole else f"its items are {', '.join(sides_of_pair)}, not both images in their order",
-        )
 
 
 def _verdicts(
@@ -259,7 +251,11 @@ def table_links(
     for row in rows:
         condition = Condition.model_validate({part: row[part] for part in CONDITION_NAMES})
         try:
-            cells = _cells(name, condition, data)
+            table = TABLES[name].load()
+            header, *lines = csv.reader(csv_text(table.row, table.rows([condition], data)).splitlines())
+            if not lines:
+                raise InputError(f"the condition {label(condition)} is not one of the table {name}")
+            cells = dict(zip(header, lines[0], strict=True))
         except InputError as error:
             yield Link("tables", ("", 0), str(error))
             continue
@@ -268,11 +264,3 @@ def table_links(
             if column in follows:
                 fault = f"{label(condition)}: {column} is {cell!r}, not {cells[column]!r}"
                 yield Link("tables", ("", 0), "" if cell == cells[column] else fault)
-
-
-def _cells(name: str, condition: Condition, data: TableData) -> dict[str, str]:
-    table = TABLES[name].load()
-    header, *lines = csv.reader(csv_text(table.row, table.rows([condition], data)).splitlines())
-    if not lines:
-        raise InputError(f"the condition {label(condition)} is not one of the table {name}")
-    return dict(zip(header, lines[0], strict=True))

@@ -117,7 +117,9 @@ def _counterfactuals(records: ConditionRecords) -> Iterator[Link]:
             yield from links(
                 "counterfactuals",
                 record,
-                _edited_after(record, instructions[key_of(record)], previous),
+                f"it goes on, although edit {previous.edit} has no image ({previous.status})"
+                if previous is not None and failed(previous) and not failed(record)
+                else _followed(record, instructions[key_of(record)], "counterfactuals"),
                 ("it is ok, and the image is the one it was to change" if same and not may else ""),
                 _tries(record),
             )
@@ -255,13 +257,6 @@ def began(here: StageResult, stage: str) -> str:
     """What ends at a stage says so, and what does not end says nothing."""
     wanted = stage if failed(here) else ""
     return "" if here.stage == wanted else f"it says that it ended at {here.stage!r}, which is not so"
-
-
-def _edited_after(record: Counterfactual, instruction: Instruction, counterfactual: Counterfactual | None) -> str:
-    """An edit of a chain ends where the edit before has no image."""
-    if counterfactual is not None and failed(counterfactual) and not failed(record):
-        return f"it goes on, although edit {counterfactual.edit} has no image ({counterfactual.status})"
-    return _followed(record, instruction, "counterfactuals")
 
 
 def _texts_fault(status: Status, answer: str, explanation: str) -> str:
