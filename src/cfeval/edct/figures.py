@@ -16,7 +16,7 @@ from cfeval.edct.tables.calibration import NO_CONDITION_NOTE as NO_KNOWN_NOTE
 from cfeval.edct.tables.calibration import SETTING, TOLERANCE, CalibrationRow, title_of
 from cfeval.edct.tables.conditions import ConditionRow, name_cell
 from cfeval.edct.tables.faithfulness import ControlRow
-from cfeval.edct.tables.scores import NAMES, NO_CONDITION_NOTE, short_labels
+from cfeval.edct.tables.scores import NAMES, NO_CONDITION_NOTE
 from cfeval.edct.tables.test_models import MEASURES, TestModelRow
 from cfeval.report.bars import COLORS, GRID, INK, MUTED
 from cfeval.report.figures import (
@@ -34,9 +34,11 @@ from cfeval.report.tables import limits, varying
 
 def condition_labels(rows: Sequence[Any]) -> list[str]:
     """What tells each condition from the others, targets of the test world marked; rows have `test_world`."""
+    names = sorted(varying(rows, NAMES), key=lambda name: name != "vlm")
+    labels = [" · ".join(getattr(row, name) for name in names) for row in rows]
     return [
         plain(label.replace(row.vlm, f"{row.vlm} †", 1) if row.test_world else label)
-        for row, label in zip(rows, short_labels(rows), strict=True)
+        for row, label in zip(rows, labels, strict=True)
     ]
 
 
@@ -151,7 +153,7 @@ def draw_axes(rows: Sequence[ControlRow]) -> Figure:
                 line = ([low, high], [y, y]) if along_x else ([x, x], [low, high])
                 axes.plot(*line, color=COLORS[0], linewidth=1.6, zorder=3, clip_on=False)
         axes.plot(x, y, "o", color=COLORS[0], markersize=6, zorder=4, clip_on=False)
-        taken.append(_name_at(axes, *_place_on_axes(row), label, taken))
+        taken.append(_name_at(axes, x, y, label, taken))
     axes.plot([], [], "o-", color=COLORS[0], linewidth=1.6, label="condition, with both intervals")
     if any(row.noise_floor is not None for row in placed):
         what = "noise floor: moves though nothing was changed"

@@ -263,20 +263,15 @@ def _of_2025(setting: KnownSetting, vlm: str) -> Figures:
     figures |= cited(scores, setting.material.how)
     if right.low is not None and right.high is not None:
         figures |= {"covered": int(right.low <= truth <= right.high)}
-    return figures | _expectation(setting, vlm, mean_of(values(scores, "ccs")))
-
-
-def _expectation(setting: KnownSetting, vlm: str, ccs: float | None) -> Figures:
-    """(1 − p) · CCS of the first target whose share is 0, and how far CCS is from that."""
-    faithful = setting.targets(0)
+    faithful, ccs = setting.targets(0), mean_of(values(scores, "ccs"))
     best = mean_of(values(setting.scores(faithful[0]), "ccs")) if faithful else None
-    if best is None:
-        return {}
-    expected_ccs = rounded((1 - setting.share(vlm)) * best)
-    if ccs is None or expected_ccs is None:
-        return {"expected": expected_ccs}
-    difference = round(ccs - expected_ccs, DECIMALS)
-    return {"expected": expected_ccs, "difference": difference, "within_05": int(abs(difference) <= TOLERANCE)}
+    if best is not None:
+        expected_ccs = rounded(truth * best)
+        figures |= {"expected": expected_ccs}
+        if ccs is not None and expected_ccs is not None:
+            difference = round(ccs - expected_ccs, DECIMALS)
+            figures |= {"difference": difference, "within_05": int(abs(difference) <= TOLERANCE)}
+    return figures
 
 
 def _of_2026(setting: KnownSetting, vlm: str) -> Figures:

@@ -29,7 +29,6 @@ from cfeval.edct.tables.scores import (
     cited,
     conditions_under,
     counts,
-    edit_checks,
     values,
 )
 from cfeval.report.tables import (
@@ -52,7 +51,7 @@ from cfeval.report.tables import (
     varying,
     world_note,
 )
-from cfeval.stats.intervals import Interval, estimate
+from cfeval.stats.intervals import Interval, estimate, mean
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=Record)
@@ -274,7 +273,9 @@ def summary(condition: Condition, scores: Sequence[Row], interval: Interval) -> 
     figures |= figures_of({metric: estimate(values(scores, metric), interval) for metric in metrics}) | cited(
         scores, interval
     )
-    return figures | bounds("ccs", scores, "ccs") | {"accuracy": accuracy(scores)} | edit_checks(scores)
+    checked = [float(score.told.verified) for score in scores if score.told.verified is not None]
+    figures |= {"edit_verified": mean(checked), "n_checked": len(checked)}
+    return figures | bounds("ccs", scores, "ccs") | {"accuracy": accuracy(scores)}
 
 
 def published_figures(condition: Condition, table: str, published: Iterable[Published]) -> dict[str, float]:
