@@ -112,21 +112,18 @@ def _cells(condition: PairCondition, results: Path, shards: int, ids: set[str]) 
     baselines: dict[str, PairBaseline] = {}
     for file in baseline_files(results, condition, shards):
         baselines.update((record.id, record) for record in read_jsonl(file, PairBaseline))
-    verdicts = (
-        record for file in verdict_files(results, condition, shards) for record in read_jsonl(file, PairVerdict)
-    )
-    return {
-        record.id: _cell(record, baselines[f"{record.id}.before"], baselines[f"{record.id}.after"])
-        for record in verdicts
-        if record.id in ids
-    }
-
-
-def _cell(verdict: PairVerdict, first: PairBaseline, second: PairBaseline) -> Item:
-    cell: Item = {"o": _ending(verdict), "kind": verdict.kind, "a0": first.answer, "e0": first.explanation}
-    cell |= {"a1": second.answer, "e1": second.explanation, "n0": verdict.named_before, "n1": verdict.named_after}
-    cell |= {"r0": verdict.correct_before, "r1": verdict.correct_after, "why": verdict.reason or verdict.completion}
-    return {name: value for name, value in cell.items() if value not in ("", None)}
+    cells: dict[str, Item] = {}
+    for file in verdict_files(results, condition, shards):
+        for verdict in read_jsonl(file, PairVerdict):
+            if verdict.id in ids:
+                first, second = (baselines[f"{verdict.id}.{side}"] for side in ("before", "after"))
+                cell: Item = {"o": _ending(verdict), "kind": verdict.kind, "a0": first.answer, "e0": first.explanation}
+                cell |= {"a1": second.answer, "e1": second.explanation}
+                cell |= {"n0": verdict.named_before, "n1": verdict.named_after}
+                cell |= {"r0": verdict.correct_before, "r1": verdict.correct_after}
+                cell |= {"why": verdict.reason or verdict.completion}
+                cells[verdict.id] = {name: value for name, value in cell.items() if value not in ("", None)}
+    return cells
 
 
 def _ending(verdict: PairVerdict) -> str:
