@@ -189,9 +189,8 @@ def _card_row(condition: Condition, material: TableData) -> CardRow:
     items, checks = observe(condition, material), verifier_checks(condition, material)
     instruments = instruments_of(condition, items, material)
     card = trust_card(items, instruments)
-    figures = condition.model_dump() | figures_of(
-        {"fit": card.fit} | {FIELDS[claim.letter]: claim.rate for claim in card.claims}
-    )
+    rates = {"fit": card.fit} | {FIELDS[claim.letter]: claim.rate for claim in card.claims}
+    figures = condition.model_dump() | figures_of(rates)
     for claim in card.claims:
         why = f" ({claim.why})" if claim.why and claim.word != "not tested" else ""
         figures[f"{FIELDS[claim.letter]}_says"] = f"{claim.word}{why}"

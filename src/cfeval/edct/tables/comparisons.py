@@ -108,16 +108,11 @@ def comparison_rows(conditions: Sequence[Condition], material: TableData) -> lis
     settings = [_Outcomes(some, material) for some in settings_of(conditions)]
     pairs = [compared_pairs(outcomes.conditions, material.compared_with, material.all_pairs) for outcomes in settings]
     tests = sum(outcomes.n_scored(*pair) > 0 for outcomes, some in zip(settings, pairs, strict=True) for pair in some)
-    compared = [
-        figures_and_p
-        for outcomes, some in zip(settings, pairs, strict=True)
-        for figures_and_p in _compared(outcomes, some, material, tests)
-    ]
-    adjusted = holm([p for _, p in compared])
-    return [
-        ComparisonRow.model_validate(figures | {"p_holm": rounded(p)})
-        for (figures, _), p in zip(compared, adjusted, strict=True)
-    ]
+    compared: list[tuple[Figures, float | None]] = []
+    for outcomes, some in zip(settings, pairs, strict=True):
+        compared += _compared(outcomes, some, material, tests)
+    adjusted = zip(compared, holm([p for _, p in compared]), strict=True)
+    return [ComparisonRow.model_validate(figures | {"p_holm": rounded(p)}) for (figures, _), p in adjusted]
 
 
 def _left_out(rows: Sequence[ComparisonRow]) -> str:
@@ -176,19 +171,13 @@ class _Outcomes:
     def figures(self, target: int, other: int) -> Figures:
         """What is known of two targets without a test."""
         n = int(self._items[target, other])
-        missing = Counter(
-            {name: int(matrix[target, other] + matrix[other, target]) for name, matrix in self._missing.items()}
-        )
-        figures: Figures = {"n": n, "n_scored": self.n_scored(target, other), "missing": reasons(+missing)}
+        missing = {why: int(matrix[target, other] + matrix[other, target]) for why, matrix in self._missing.items()}
+        figures: Figures = {"n": n, "n_scored": self.n_scored(target, other), "missing": reasons(+Counter(missing))}
         if n:
-            figures |= {
-                "difference_min": rounded(
-                    float(self._least[target, other] - self._most[other, target]) / (self._unit * n)
-                ),
-                "difference_max": rounded(
-                    float(self._most[target, other] - self._least[other, target]) / (self._unit * n)
-                ),
-            }
+            least = float(self._least[target, other] - self._most[other, target])
+            most = float(self._most[target, other] - self._least[other, target])
+            unit = self._unit * n
+            figures |= {"difference_min": rounded(least / unit), "difference_max": rounded(most / unit)}
         if any(self._seen[a, b] and not self._looked[a, b] for a, b in ((target, other), (other, target))):
             return figures
         for name, matrix in (("strict_ccs", self._strict), ("citation_rate", self._citation)):

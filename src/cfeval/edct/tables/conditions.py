@@ -270,9 +270,8 @@ def summary(condition: Condition, scores: Sequence[Row], interval: Interval) -> 
     rules = RULES[condition.protocol]
     metrics = (*rules.scores, "ccs", *(["ccs_graded"] if rules.graded else []))
     figures = condition.model_dump() | counts(scores)
-    figures |= figures_of({metric: estimate(values(scores, metric), interval) for metric in metrics}) | cited(
-        scores, interval
-    )
+    figures |= figures_of({metric: estimate(values(scores, metric), interval) for metric in metrics})
+    figures |= cited(scores, interval)
     checked = [float(score.told.verified) for score in scores if score.told.verified is not None]
     figures |= {"edit_verified": mean(checked), "n_checked": len(checked)}
     return figures | bounds("ccs", scores, "ccs") | {"accuracy": accuracy(scores)}

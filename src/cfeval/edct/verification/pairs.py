@@ -89,15 +89,22 @@ def pair_links(stage: str, shelf: PairShelf) -> Iterator[Link]:
             )
         for name, sides_of_pair in sides.items():
             whole = sides_of_pair in ([*first_of[name].order], [*first_of[name].order, "again"])
-            yield Link(
-                "items",
-                (name, 0),
-                "" if whole else f"its items are {', '.join(sides_of_pair)}, not both images in their order",
-            )
+            fault = f"its items are {', '.join(sides_of_pair)}, not both images in their order"
+            yield Link("items", (name, 0), "" if whole else fault)
     elif stage == "pair_baselines":
         yield from baseline_links(samples, baselines)
     else:
-        yield from _verdicts(samples, {baseline.id: baseline for baseline in baselines}, shelf.records["pair_verdicts"])
+        items, conversations = (
+            {sample.id: sample for sample in samples},
+            {baseline.id: baseline for baseline in baselines},
+        )
+        verdicts: Sequence[PairVerdict] = shelf.records["pair_verdicts"]
+        wanted = [pair_of(sample).pair for sample in samples if pair_of(sample).side == "before"]
+        yield from in_step("pair_verdicts", [(name, 0) for name in wanted], [(verdict.id, 0) for verdict in verdicts])
+        for verdict in verdicts:
+            images = [f"{verdict.id}.{side}" for side in ("before", "after", "again")]
+            if all(image in items and image in conversations for image in images[:2]):
+                yield from links("pair_verdicts", verdict, *_faults(verdict, items, conversations, images))
 
 
 def pair_text_links(stage: str, shelf: PairShelf, stored: Mapping[str, Exchange]) -> Iterator[Link]:
@@ -114,18 +121,6 @@ def pair_text_links(stage: str, shelf: PairShelf, stored: Mapping[str, Exchange]
                 if name in baselines and name in samples:
                     image = samples[name].image.sha256
                     yield from reading_links(stage, record, baselines[name].explanation, image, stored)
-
-
-def _verdicts(
-    samples: Sequence[Sample], baselines: Mapping[str, PairBaseline], verdicts: Sequence[PairVerdict]
-) -> Iterator[Link]:
-    items = {sample.id: sample for sample in samples}
-    wanted = [pair_of(sample).pair for sample in samples if pair_of(sample).side == "before"]
-    yield from in_step("pair_verdicts", [(name, 0) for name in wanted], [(verdict.id, 0) for verdict in verdicts])
-    for verdict in verdicts:
-        sides = [f"{verdict.id}.{side}" for side in ("before", "after", "again")]
-        if all(side in items and side in baselines for side in sides[:2]):
-            yield from links("pair_verdicts", verdict, *_faults(verdict, items, baselines, sides))
 
 
 def _faults(
@@ -147,10 +142,8 @@ def _faults(
         asked_first, other = (first, second) if pair.first == "before" else (second, first)
         should |= {"moved": moved_by_text(asked_first.answer, other.answer)}
         again = baselines.get(sides[2])
-        asked_again = again is not None and not failed(again)
-        should |= (
-            {"noise": moved_by_text(asked_first.answer, again.answer)} if asked_again and again is not None else {}
-        )
+        if again is not None and not failed(again):
+            should |= {"noise": moved_by_text(asked_first.answer, again.answer)}
         yield began(verdict, "pair_verdicts")
         whole = None not in (verdict.moved, verdict.named)
         yield "" if whole != failed(verdict) else "it is ok without a ruling, or failed with all of them"
@@ -175,9 +168,7 @@ def read_pair_table(file: Path) -> list[dict[str, str]] | None:
 def _following(columns: Iterable[str], settings: Interval | None, left_out: tuple[str, ...]) -> set[str]:
     """The columns that follow from what is known: of intervals only where it is known how they were made."""
     follow = {column for column in columns if not column.startswith(left_out)}
-    return (
-        follow if settings else {column for column in follow if column != "ci" and not column.endswith(("_lo", "_hi"))}
-    )
+    return follow if settings else {name for name in follow if name != "ci" and not name.endswith(("_lo", "_hi"))}
 
 
 def pair_table_links(

@@ -54,15 +54,6 @@ def stage_links(stage: str, records: ConditionRecords) -> Iterator[Link]:
     return _STAGES[stage](records)
 
 
-def _samples(records: ConditionRecords) -> Iterator[Link]:
-    keys = [key_of(sample) for sample in records.items]
-    return in_step("items", keys, keys)
-
-
-def _baseline(records: ConditionRecords) -> Iterator[Link]:
-    return baseline_links(records.items, records.baselines)
-
-
 def baseline_links(items: Sequence[Sample], baselines: Sequence[Baseline]) -> Iterator[Link]:
     """The links of conversations about original images to the items that they are about."""
     yield from in_step("baselines", map(key_of, items), map(key_of, baselines))
@@ -143,15 +134,14 @@ def _requery(records: ConditionRecords) -> Iterator[Link]:
     for requery in records.requeries:
         yield from links("requeries", requery, _texts_fault(requery.status, requery.answer, requery.explanation))
         if requery.id in before:
-            yield from links("requeries", requery, _reason_to_ask_again(requery, before[requery.id].answer, repeatable))
-
-
-def _reason_to_ask_again(requery: Requery, before: str, repeatable: bool) -> str:
-    """A target is asked again after no answer, or after one that may have changed where nothing cited was edited."""
-    if requery.first is not None and not declines(requery.first.status, requery.first.answer, before):
-        return "it was asked again although it had answered"
-    settled = failed(requery) or not repeatable or moved_by_text(before, requery.answer) == 0
-    return "it was asked again without a reason" if requery.again is not None and settled else ""
+            # Asked again after no answer, or after one that may have changed where nothing cited was edited.
+            answer, fault = before[requery.id].answer, ""
+            settled = failed(requery) or not repeatable or moved_by_text(answer, requery.answer) == 0
+            if requery.first is not None and not declines(requery.first.status, requery.first.answer, answer):
+                fault = "it was asked again although it had answered"
+            elif requery.again is not None and settled:
+                fault = "it was asked again without a reason"
+            yield from links("requeries", requery, fault)
 
 
 def _verdicts(records: ConditionRecords) -> Iterator[Link]:
@@ -207,8 +197,8 @@ def _scores(records: ConditionRecords) -> Iterator[Link]:
 
 
 _STAGES: Mapping[str, Callable[[ConditionRecords], Iterator[Link]]] = {
-    "items": _samples,
-    "baselines": _baseline,
+    "items": lambda records: in_step("items", map(key_of, records.items), map(key_of, records.items)),
+    "baselines": lambda records: baseline_links(records.items, records.baselines),
     "instructions": _instructions,
     "counterfactuals": _counterfactuals,
     "checks": _checks,
