@@ -52,9 +52,8 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
 def _made_from(
     name: str, table: AskedTable, study: AskedTables, results: Path, exams: Mapping[str, ExamError]
 ) -> TableData:
-    files = {
-        condition: ConditionFiles(results, condition, study.shards) for condition in table.conditions + table.beside
-    }
+    among = table.conditions + table.beside
+    files = {condition: ConditionFiles(results, condition, study.shards) for condition in among}
     of_edits = TABLES[name].made_of == "counterfactuals"
     return material(
         {} if of_edits else {condition: some.scores() for condition, some in files.items()},
@@ -104,11 +103,10 @@ def run_calls(study: StudyFile, out: Archive, results: Results = Path("results/e
     A call that the cache lacks is taken from the archive that is there.
     """
     request = read_study_params(study, Conditions)
-    named = [
-        stage_files(results, stage, condition, request.shards)
-        for condition in request.conditions
-        for stage in _NAME_CALLS
-    ]
-    named += [pair_files(results, condition, request.shards) for condition in request.pairs]
-    files = dict.fromkeys(file for some in named for file in some)
+    files: dict[Path, None] = {}
+    for condition in request.conditions:
+        for stage in _NAME_CALLS:
+            files |= dict.fromkeys(stage_files(results, stage, condition, request.shards))
+    for pair_condition in request.pairs:
+        files |= dict.fromkeys(pair_files(results, pair_condition, request.shards))
     print(f"{export(opened(cache, new=True), calls_named(files), out)} calls in {out}")

@@ -216,7 +216,12 @@ def run(
     if comparisons < 1:
         raise InputError(f"--comparisons: must be at least 1, but got {comparisons}")
     lower, strict = min(first, first if to is None else to), first_step(level, comparisons)
-    designs = _designs(lower, strict, power, discordance, correlation)
+    designs = [unpaired(lower, strict, power)]
+    if discordance is not None:
+        designs.append(with_discordance(lower, discordance, strict, power))
+    else:
+        correlations = CORRELATIONS if correlation is None else (correlation,)
+        designs += [with_correlation(lower, each, strict, power) for each in correlations]
     effect = design_effect(items_per_image, icc)
     adjusted = "one comparison"
     if comparisons > 1:
@@ -252,15 +257,6 @@ def _plan_card(rates: Rates, items: int | None, compares: bool, studies: int, se
     print(f"{studies} studies of each kind, seed {seed}\n")
     _show(table)
     print("\nItems are those that a study asks about. Open includes that the model cannot be tested.")
-
-
-def _designs(
-    lower: float, level: float, power: float, discordance: float | None, correlation: float | None
-) -> list[Design]:
-    if discordance is not None:
-        return [unpaired(lower, level, power), with_discordance(lower, discordance, level, power)]
-    correlations = CORRELATIONS if correlation is None else (correlation,)
-    return [unpaired(lower, level, power), *(with_correlation(lower, each, level, power) for each in correlations)]
 
 
 def _needed(designs: Sequence[Design], higher: float, effect: float, items_per_image: float) -> Table:

@@ -101,5 +101,5 @@ def gather(condition: Condition, study: Study) -> Evidence:
     return evidence
 
 
-def _texts(record: Conversation | Any) -> int:
+def _texts(record: Conversation) -> int:
     return hash(tuple(" ".join(text.lower().split()) for text in (record.answer, record.explanation)))

@@ -11,7 +11,7 @@ one draw would come first in the next.
 import hashlib
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -232,7 +232,13 @@ def select(candidates: Mapping[str, Sample], fate: Fates, plan: Plan) -> tuple[l
     """Take items; their ids in an order that the seed draws, and what became of every stratum, by name; InputError
     where fewer are left than are wanted.
     """
-    free = _thinned(candidates, fate.kept, plan)
+    free = set(fate.kept)
+    if plan.per_image:
+        by_image: dict[str, list[str]] = {}
+        for item in fate.kept:
+            by_image.setdefault(candidates[item].image.sha256, []).append(item)
+        seed = derive_seed(plan.seed, "image")
+        free = {item for items in by_image.values() for item in drawn(items, seed, plan.per_image)}
     names = sorted({_stratum(sample, plan.by) for sample in candidates.values()})
     inside = {name: {i for i, s in candidates.items() if _stratum(s, plan.by) == name} for name in names}
     if len(free) < plan.items:
@@ -272,17 +278,6 @@ def allot(items: int, sizes: Mapping[str, int], equal: bool = False) -> dict[str
         shares |= full
         open_ = {name: size for name, size in open_.items() if name not in full}
     return shares
-
-
-def _thinned(candidates: Mapping[str, Sample], kept: Collection[str], plan: Plan) -> set[str]:
-    """Of every image at most `per_image` questions."""
-    if not plan.per_image:
-        return set(kept)
-    by_image: dict[str, list[str]] = {}
-    for item in kept:
-        by_image.setdefault(candidates[item].image.sha256, []).append(item)
-    seed = derive_seed(plan.seed, "image")
-    return {item for items in by_image.values() for item in drawn(items, seed, plan.per_image)}
 
 
 def _stratum(sample: Sample, by: By) -> str:

@@ -5,8 +5,7 @@ A condition without controls has a card as well: its cited edits alone can refut
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -270,22 +269,22 @@ def values_tried(bound: Bound) -> list[tuple[int, float]]:
 
 
 def bound_rows(conditions: Sequence[Condition], material: TableData) -> list[BoundRow]:
-    """For each condition of the 2025 protocol the conclusion under every bound that is tried; InputError where as for
-    the table `card`.
+    """For each condition of the 2025 protocol the conclusion under every bound that is tried; InputError as for the
+    table `card`.
     """
-    return [row for condition in of_2025(conditions, "bounds") for row in _bound_rows(condition, material)]
-
-
-def _bound_rows(condition: Condition, material: TableData) -> Iterator[BoundRow]:
-    items = observe(condition, material)
-    conclude = partial(trust_card, items, instruments_of(condition, items, material))
-    own = conclude().conclusion
-    for bound in BOUNDS:
-        for steps, value in values_tried(bound):
-            conclusion = conclude({**BOUNDS, bound: value}).conclusion if steps else own
-            figures = {"bound": bound, "value": f"{value:.2f}", "steps": steps, "conclusion": conclusion}
-            figures |= {"same": int(conclusion == own), "test_world": material.is_test(condition.vlm)}
-            yield BoundRow.model_validate(condition.model_dump() | figures)
+    rows = []
+    for condition in of_2025(conditions, "bounds"):
+        items = observe(condition, material)
+        instruments = instruments_of(condition, items, material)
+        own = trust_card(items, instruments).conclusion
+        for bound in BOUNDS:
+            for steps, value in values_tried(bound):
+                bounds = {**BOUNDS, bound: value}
+                conclusion = trust_card(items, instruments, bounds).conclusion if steps else own
+                figures = {"bound": bound, "value": f"{value:.2f}", "steps": steps, "conclusion": conclusion}
+                figures |= {"same": int(conclusion == own), "test_world": material.is_test(condition.vlm)}
+                rows.append(BoundRow.model_validate(condition.model_dump() | figures))
+    return rows
 
 
 def holds(tried: Sequence[BoundRow]) -> str:

@@ -3,13 +3,13 @@ same items, and what a gate lets through.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from statistics import fmean, stdev
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cfeval.edct.protocols.rules import CONTROLS, RULES
-from cfeval.edct.records import Condition, Counterfactual
+from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import (
     Dataset,
     Editor,
@@ -179,29 +179,22 @@ def variance_rows(conditions: Sequence[Condition], material: TableData) -> list[
         designs[condition.dataset, condition.protocol, material.repeats.get(condition.vlm, condition.vlm)].append(
             condition
         )
-    return [row for names, some in designs.items() for row in _components(names, some, material)]
-
-
-def _components(names: tuple[str, str, str], conditions: Sequence[Condition], material: TableData) -> list[VarianceRow]:
-    scores_of = [(condition, value) for condition in conditions for value in values(material.of(condition), "ccs")]
-    if not scores_of:
-        return []
-    factors = {name: [getattr(condition, name) for condition, _ in scores_of] for name in ("writer", "editor", "judge")}
-    split = variance_split(
-        [value.value for _, value in scores_of], factors | {"item": [value.item for _, value in scores_of]}
-    )
-    every = [material.of(condition) for condition in conditions]
-    shared: Figures = dict(zip(("dataset", "protocol", "target"), names, strict=True))
-    shared |= {"n": sum(map(n_items, every)), "n_scored": len(scores_of)}
-    shared |= {"missing": missing(score for scores in every for score in scores)}
-    return [
-        VarianceRow.model_validate(
-            shared
-            | {"source": part.source, "levels": part.levels, "note": part.note}
-            | {"variance": rounded(part.variance), "share": rounded(part.share)}
-        )
-        for part in split
-    ]
+    rows = []
+    for names, some in designs.items():
+        every = [material.of(condition) for condition in some]
+        scores_of = [(name, value) for name, scores in zip(some, every, strict=True) for value in values(scores, "ccs")]
+        if not scores_of:
+            continue
+        factors = {factor: [getattr(name, factor) for name, _ in scores_of] for factor in ("writer", "editor", "judge")}
+        factors["item"] = [value.item for _, value in scores_of]
+        shared: Figures = dict(zip(("dataset", "protocol", "target"), names, strict=True))
+        shared |= {"n": sum(map(n_items, every)), "n_scored": len(scores_of)}
+        shared |= {"missing": missing(score for scores in every for score in scores)}
+        for part in variance_split([value.value for _, value in scores_of], factors):
+            figures = shared | {"source": part.source, "levels": part.levels, "note": part.note}
+            figures |= {"variance": rounded(part.variance), "share": rounded(part.share)}
+            rows.append(VarianceRow.model_validate(figures))
+    return rows
 
 
 VARIANCE = edct_table(
@@ -337,37 +330,24 @@ class GateRow(TableRow):
     ci: Methods = ""
 
 
-class KnownEdit(NamedTuple):
-    """An edit of which it is known what went wrong: its item, its fault, and whether it passed."""
-
-    item: str
-    fault: str
-    passed: bool
-
-
-def known_edits(made: Iterable[Counterfactual]) -> Iterator[KnownEdit]:
-    """The edits of which it is known what went wrong: every attempt behind a gate, else what the editor returned."""
-    for record in made:
-        for attempt in record.attempts:
-            if fault := attempt.details.get("fault"):
-                yield KnownEdit(record.id, fault, attempt.image == record.image)
-        if not record.attempts and (fault := record.details.get("fault")):
-            yield KnownEdit(record.id, fault, record.image is not None)
-
-
 def gate_rows(conditions: Sequence[Condition], material: TableData) -> list[GateRow]:
     """A row for each setting and fault, that of no fault first; none where no edit's fault is known."""
     names = ("dataset", "writer", "protocol", "editor")
-    edits: dict[tuple[str, ...], list[KnownEdit]] = defaultdict(list)
+    edits: dict[tuple[str, ...], list[tuple[str, float]]] = defaultdict(list)  # the item, and 1 where the edit passed
     once = {condition.model_copy(update={"judge": ""}): condition for condition in conditions}  # no judge plays a part
     for condition in once.values():
-        for edit in known_edits(material.counterfactuals.get(condition, ())):
-            edits[*(getattr(condition, name) for name in names), edit.fault].append(edit)
+        for record in material.counterfactuals.get(condition, ()):
+            # Every attempt behind a gate, else what the editor returned.
+            made = [(attempt.details, attempt.image == record.image) for attempt in record.attempts]
+            for details, passed in made or [(record.details, record.image is not None)]:
+                if fault := details.get("fault"):
+                    key = *(getattr(condition, name) for name in names), fault
+                    edits[key].append((record.id, float(passed)))
     settings = list(dict.fromkeys(key[:-1] for key in edits))
     rows = []
     for key in sorted(edits, key=lambda key: (settings.index(key[:-1]), key[-1] != "none", key[-1])):
-        passed = share([float(edit.passed) for edit in edits[key]], [edit.item for edit in edits[key]])
-        figures = figures_of({"accepted": wilson(passed, material.how.level)}) | {"n": len(edits[key])}
+        accepted = share([passed for _, passed in edits[key]], [item for item, _ in edits[key]])
+        figures = figures_of({"accepted": wilson(accepted, material.how.level)}) | {"n": len(edits[key])}
         rows.append(GateRow.model_validate(dict(zip((*names, "fault"), key, strict=True)) | figures))
     return rows
 

@@ -141,7 +141,7 @@ class TableData:
 
 
 def material(scores: Mapping[Condition, Iterable[Score]], **settings: object) -> TableData:
-    """Gather the scores of conditions, in whatever order they come; `settings` are the other fields of `Material`;
+    """Gather the scores of conditions, in whatever order they come; `settings` are the other fields of `TableData`;
     InputError where a score is of another condition than it is given for, or an item and edit of a condition appears
     twice.
     """

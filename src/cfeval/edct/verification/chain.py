@@ -33,7 +33,6 @@ from cfeval.edct.records import (
     Requery,
     Score,
     Verdict,
-    Verification,
 )
 from cfeval.inference.chat import ChatReply
 from cfeval.inference.remote.cache_db import StoredCall
@@ -124,13 +123,8 @@ def calls_of(record: Record) -> Iterator[str]:
         for attempt in record.attempts:
             yield from attempt.found.calls
     if isinstance(record, Check):
-        yield from (
-            call
-            for verification in (record.found, record.sham, record.absent_thing)
-            if verification is not None
-            for call in verification.calls
-        )
-        yield from record.reader.calls if record.reader else ()
+        for part in (record.found, record.sham, record.absent_thing, record.reader):
+            yield from part.calls if part else ()
 
 
 def _conversations(record: Any) -> Iterator[Any]:
@@ -236,13 +230,9 @@ def images_of(record: Record) -> Iterator[ImageRef]:
     if isinstance(record, Counterfactual):
         for attempt in record.attempts:
             yield attempt.image
-            yield from _verification_images(attempt.found)
+            yield from (image for _, image in sorted(attempt.found.images.items()))
     if isinstance(record, Check) and record.found is not None:
-        yield from _verification_images(record.found)
-
-
-def _verification_images(verification: Verification) -> Iterator[ImageRef]:
-    return (verification.images[name] for name in sorted(verification.images))
+        yield from (image for _, image in sorted(record.found.images.items()))
 
 
 def image_links(
