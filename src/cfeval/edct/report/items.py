@@ -340,9 +340,9 @@ def examples(model: str, view: int, rows: Sequence[Item]) -> list[Example]:
         for ending in order
     }
     picked = [
-        (ending, queues[ending][turn]) for turn in range(EXAMPLES) for ending in order if turn < len(queues[ending])
+        Example(view, queues[ending][turn], ENDINGS[ending][1], f"{counts[ending]:,} of {len(mine):,}")
+        for turn in range(EXAMPLES)
+        for ending in order
+        if turn < len(queues[ending])
     ]
-    return [
-        Example(view, row, ENDINGS[ending][1], f"{counts[ending]:,} of {len(mine):,}")
-        for ending, row in picked[:EXAMPLES]
-    ]
+    return picked[:EXAMPLES]
