@@ -362,7 +362,9 @@ def _stood(score: Row) -> float | None:
 
 def _control_row(condition: Condition, material: TableData) -> ControlRow:
     scores, interval = material.of(condition), material.how
-    by_protocol = {name: material.of(condition.model_copy(update={"protocol": name})) for name in CONTROLS}
+    by_protocol: dict[str, Sequence[Row]] = {}
+    for protocol in CONTROLS:
+        by_protocol[protocol] = material.of(condition.model_copy(update={"protocol": protocol}))
     null, uncited, blank = (by_protocol[name] for name in (NULL_EDIT, UNCITED_EDIT, BLANK_IMAGE))
     noise, stood = values(null, "answer_moved"), completeness(uncited)
     figures = condition.model_dump() | counts(scores) | bounds("ccs", scores, "ccs")
