@@ -278,7 +278,7 @@ def conditions_beside_table(study: Edct, table: str) -> list[Condition]:
 def _asked_table(study: Edct, table: str) -> AskedTable:
     conditions = conditions_of_table(study, table)
     has_known_truth, judges = table in _OF_KNOWN, {condition.judge for condition in conditions}
-    expected = {
+    expected_figures = {
         name: figures.model_dump(exclude_none=True, exclude={"phi", "no_phi"})
         for name, figures in study.expected.items()
         if table == "test_models"
@@ -290,7 +290,7 @@ def _asked_table(study: Edct, table: str) -> AskedTable:
         test_targets=_test_targets(study, conditions),
         known=study.known if has_known_truth else {},
         judge_error=study.judge_error if has_known_truth else (),
-        expected=expected,
+        expected=expected_figures,
         exams=exams,
         examined={name: identity("judges", study.judges[name].plugin_options()) for name in exams},
         failed_edits=study.failed_edits if table in _CARDS else 0,

@@ -101,7 +101,7 @@ def _collect(bank: Bank, condition: Condition, files: ConditionFiles) -> None:
         edit = made.id, made.edit
         if failed(made) or (RULES[condition.protocol].chained and made.edit > 1):
             continue
-        instruction, verified_by = instructions[edit], _verifiers(condition.editor, made, checks.get(edit))
+        instruction, verified_by = instructions[edit], _approved_by(condition.editor, made, checks.get(edit))
         key = _key(condition, instruction)
         if not verified_by or key in bank.pairs:
             continue
@@ -125,7 +125,7 @@ def _collect(bank: Bank, condition: Condition, files: ConditionFiles) -> None:
         }
 
 
-def _verifiers(editor: str, made: Counterfactual, check: Check | None) -> str:
+def _approved_by(editor: str, made: Counterfactual, check: Check | None) -> str:
     """Who approved an edit; empty where nobody did, or where somebody found it wrong."""
     gate = made.attempts[-1].found.verified if made.attempts else None
     checked = check.found.verified if check and check.found else None
