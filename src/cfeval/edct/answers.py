@@ -76,7 +76,9 @@ def moved_by_text(before: str, after: str) -> Binary | None:
         return 0 if options[0][1] == options[1][1] else 1
     values = _number(before), _number(after)
     if values[0] and values[1]:
-        return _compared(values[0], values[1])
+        if not values[0] & values[1]:
+            return 1
+        return 0 if values[0] == values[1] and len(values[0]) == 1 else None
     if _bare(before) == _bare(after):
         figures = [[_readings(numeral) for numeral in _NUMERAL.findall(_plain(text))] for text in (before, after)]
         return 0 if figures[0] == figures[1] else None
@@ -181,13 +183,6 @@ def _readings(numeral: str) -> Values:
 
 def _grouped(digits: str) -> bool:
     return _GROUPS.fullmatch(digits) is not None
-
-
-def _compared(before: Values, after: Values) -> Binary | None:
-    """Whether two numbers differ; None where that hangs on how they are read."""
-    if not before & after:
-        return 1
-    return 0 if before == after and len(before) == 1 else None
 
 
 def reworded(answer: str) -> str:

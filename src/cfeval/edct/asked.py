@@ -152,10 +152,17 @@ def conditions_of(study: Edct, shards: int, vlm: str = "", dataset: str = "") ->
 
 def asked_tables(study: Edct, shards: int) -> AskedTables:
     """What all tables of a study are made of."""
-    names = tables_of(study)
+    names, pairs = tables_of(study), study.pair_conditions()
+    truths = {name: figures.no_phi or figures.phi for name, figures in study.expected.items()}
+    asked_pairs = AskedPairs(
+        conditions=pairs,
+        test_targets=_test_targets(study, pairs),
+        expected={name: truth for name, truth in truths.items() if truth is not None},
+        sets={name: study.pair_sets[name].plugin for name in dict.fromkeys(pair.pair_set for pair in pairs)},
+    )
     return AskedTables(
         tables={table: _asked_table(study, table) for table in names if table != PAIRS},
-        pairs=_asked_pairs(study) if PAIRS in names else None,
+        pairs=asked_pairs if PAIRS in names else None,
         interval=study.interval,
         shards=shards,
         metrics=[table for table in _IN_METRICS if table in names],
@@ -245,8 +252,11 @@ def conditions_of_table(study: Edct, table: str) -> list[Condition]:
         first = [condition for condition in study.tables.conditions("table1") if condition.protocol == EDCT_2025]
         return list(dict.fromkeys([*first, *study.tables.conditions("controls")]))
     if table == "gate":
-        calibrated = study.tables.conditions("calibration")
-        return [condition for condition in calibrated if _has_known_faults(study, condition.editor)]
+        options = {name: editor.plugin_options() for name, editor in study.editors.items()}
+        flawed = {  # they, or the editor behind their gate, say of each edit what went wrong
+            name for name, o in options.items() if _FLAWED in (o["plugin"], o.get("editor", {}).get("plugin"))
+        }
+        return [condition for condition in study.tables.conditions("calibration") if condition.editor in flawed]
     if table == COMPARISONS:
         return [condition for name in ("table1", "bench") for condition in study.tables.conditions(name)]
     if table == "test_models":
@@ -268,19 +278,19 @@ def conditions_beside_table(study: Edct, table: str) -> list[Condition]:
 def _asked_table(study: Edct, table: str) -> AskedTable:
     conditions = conditions_of_table(study, table)
     has_known_truth, judges = table in _OF_KNOWN, {condition.judge for condition in conditions}
-    expected_figures_of = {
-        name: expected_figures.model_dump(exclude_none=True, exclude={"phi", "no_phi"})
-        for name, expected_figures in study.expected.items()
+    expected_figures = {
+        name: figures.model_dump(exclude_none=True, exclude={"phi", "no_phi"})
+        for name, figures in study.expected.items()
+        if table == "test_models"
     }
-    examined = study.exams if table in _EXAMINED else {}
-    exams = {name: path for name, path in examined.items() if name in judges}
+    exams = {name: path for name, path in study.exams.items() if table in _EXAMINED and name in judges}
     return AskedTable(
         conditions=conditions,
         beside=conditions_beside_table(study, table),
         test_targets=_test_targets(study, conditions),
         known=study.known if has_known_truth else {},
         judge_error=study.judge_error if has_known_truth else (),
-        expected=expected_figures_of if table == "test_models" else {},
+        expected=expected_figures,
         exams=exams,
         examined={name: identity("judges", study.judges[name].plugin_options()) for name in exams},
         failed_edits=study.failed_edits if table in _CARDS else 0,
@@ -300,24 +310,5 @@ def exam_faults(study: Edct) -> Iterator[str]:
             yield str(error)
 
 
-def _asked_pairs(study: Edct) -> AskedPairs:
-    pairs = study.pair_conditions()
-    truths = {
-        name: expected_figures.no_phi or expected_figures.phi for name, expected_figures in study.expected.items()
-    }
-    return AskedPairs(
-        conditions=pairs,
-        test_targets=_test_targets(study, pairs),
-        expected={name: truth for name, truth in truths.items() if truth is not None},
-        sets={name: study.pair_sets[name].plugin for name in dict.fromkeys(pair.pair_set for pair in pairs)},
-    )
-
-
 def _test_targets(study: Edct, conditions: Iterable[Condition | PairCondition]) -> list[str]:
     return sorted({condition.vlm for condition in conditions if study.vlms[condition.vlm].plugin in TEST_MODELS})
-
-
-def _has_known_faults(study: Edct, editor: str) -> bool:
-    """Whether an editor, or the one behind its gate, says of each edit what went wrong."""
-    options = study.editors[editor].plugin_options()
-    return _FLAWED in (options["plugin"], options.get("editor", {}).get("plugin"))

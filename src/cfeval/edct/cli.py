@@ -36,9 +36,10 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     request = read_study_params(study, AskedTables)
     if unknown := [name for name in (*request.tables, *request.metrics) if name not in TABLES]:
         raise InputError(f"{study}: unknown table '{unknown[0]}'; {nearest(unknown[0], TABLES)}")
-    exams = {
-        name: _exams(table_request) for name, table_request in request.tables.items()
-    }  # refused before any score is read
+    exams = {  # refused before any score is read
+        name: {judge: exam_error(Path(path), judge, shown.examined.get(judge)) for judge, path in shown.exams.items()}
+        for name, shown in request.tables.items()
+    }
     for name, table_request in request.tables.items():
         table = TABLES[name].load()
         rows = table.rows(table_request.conditions, _made_from(name, table_request, request, results, exams[name]))
@@ -48,16 +49,11 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     write_metrics("edct", TABLES, request.metrics, metrics, out, "metrics.json")
 
 
-def _exams(table: AskedTable) -> dict[str, ExamError]:
-    return {judge: exam_error(Path(path), judge, table.examined.get(judge)) for judge, path in table.exams.items()}
-
-
 def _made_from(
     name: str, table: AskedTable, study: AskedTables, results: Path, exams: Mapping[str, ExamError]
 ) -> TableData:
-    files = {
-        condition: ConditionFiles(results, condition, study.shards) for condition in table.conditions + table.beside
-    }
+    among = table.conditions + table.beside
+    files = {condition: ConditionFiles(results, condition, study.shards) for condition in among}
     of_edits = TABLES[name].made_of == "counterfactuals"
     return material(
         {} if of_edits else {condition: some.scores() for condition, some in files.items()},
@@ -107,11 +103,10 @@ def run_calls(study: StudyFile, out: Archive, results: Results = Path("results/e
     A call that the cache lacks is taken from the archive that is there.
     """
     request = read_study_params(study, Conditions)
-    named = [
-        stage_files(results, stage, condition, request.shards)
-        for condition in request.conditions
-        for stage in _NAME_CALLS
-    ]
-    named += [pair_files(results, condition, request.shards) for condition in request.pairs]
-    files = dict.fromkeys(file for some in named for file in some)
+    files: dict[Path, None] = {}
+    for condition in request.conditions:
+        for stage in _NAME_CALLS:
+            files |= dict.fromkeys(stage_files(results, stage, condition, request.shards))
+    for pair_condition in request.pairs:
+        files |= dict.fromkeys(pair_files(results, pair_condition, request.shards))
     print(f"{export(opened(cache, new=True), calls_named(files), out)} calls in {out}")

@@ -4,7 +4,7 @@ The plugins that the conditions of the studies use, each once; what params.yaml 
 true` adds test models whose faithfulness is known to a study.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from itertools import product
 from typing import Any, Literal
@@ -45,7 +45,7 @@ class Target(Spec):
 
 
 class Names(Section):
-    """A cross product of names, for every protocol."""
+    """A cross product of names, under the protocols of the block: its own, else edct-2025 with all controls."""
 
     dataset: tuple[Name, ...] = Field(min_length=1, description="Names from `datasets`.")
     vlm: tuple[Name, ...] = Field(min_length=1, description="Names from `vlms`.")
@@ -53,8 +53,9 @@ class Names(Section):
     editor: tuple[Name, ...] = Field(min_length=1, description="Names from `editors`.")
     judge: tuple[Name, ...] = Field(min_length=1, description="Names from `judges`.")
 
-    def conditions_of(self, *protocols: ProtocolName) -> list[Condition]:
-        """The conditions of this block under these protocols, in the order of the lists."""
+    def conditions(self) -> list[Condition]:
+        """The conditions of this block, in the order of the lists."""
+        protocols: Iterable[ProtocolName] = getattr(self, "protocol", (EDCT_2025, *CONTROLS))
         lists = (self.dataset, self.vlm, self.writer, protocols, self.editor, self.judge)
         return [Condition(**dict(zip(Condition.model_fields, names, strict=True))) for names in product(*lists)]
 
@@ -64,10 +65,6 @@ class Block(Names):
 
     protocol: tuple[Literal["edct-2025"], ...] = Field(("edct-2025",), min_length=1, description="Protocols.")
 
-    def conditions(self) -> list[Condition]:
-        """The conditions of this block."""
-        return self.conditions_of(*self.protocol)
-
 
 class BenchBlock(Names):
     """Conditions of the 2026 protocol."""
@@ -75,10 +72,6 @@ class BenchBlock(Names):
     protocol: tuple[Literal["edct-bench-2026"], ...] = Field(
         ("edct-bench-2026",), min_length=1, description="Protocols."
     )
-
-    def conditions(self) -> list[Condition]:
-        """The conditions of this block."""
-        return self.conditions_of(*self.protocol)
 
 
 class EitherBlock(Names):
@@ -88,17 +81,9 @@ class EitherBlock(Names):
         ("edct-2025",), min_length=1, description="Protocols."
     )
 
-    def conditions(self) -> list[Condition]:
-        """The conditions of this block."""
-        return self.conditions_of(*self.protocol)
-
 
 class ControlBlock(Names):
     """Conditions of the 2025 protocol, each with its controls."""
-
-    def conditions(self) -> list[Condition]:
-        """The conditions of this block."""
-        return self.conditions_of(EDCT_2025, *CONTROLS)
 
 
 class Tables(Section):
@@ -368,8 +353,11 @@ def used_by_edct(study: Edct) -> list[Used]:
     """The plugins that edct uses, in the order of params.yaml."""
     wanted: dict[tuple[str, str], dict[str, None]] = {}
     for condition in study.conditions():
-        for named in _named(condition):
-            wanted.setdefault(named, {})[condition.protocol] = None
+        named = [(section, getattr(condition, field)) for field, section in SECTIONS.items()]
+        named.append(("verifiers", condition.dataset))
+        named += [("readers", condition.dataset)] * (condition.protocol == EDCT_2025)
+        for section, name in named:
+            wanted.setdefault((section, name), {})[condition.protocol] = None
     for given in study.pair_conditions():
         for field, section in PAIR_SECTIONS.items():
             wanted.setdefault((section, getattr(given, field)), {})[PAIRS_2026] = None
@@ -381,17 +369,6 @@ def used_by_edct(study: Edct) -> list[Used]:
     ]
 
 
-def _named(condition: Condition) -> Iterator[tuple[str, str]]:
-    for field, section in SECTIONS.items():
-        yield section, getattr(condition, field)
-    yield "verifiers", condition.dataset
-    if condition.protocol == EDCT_2025:
-        yield "readers", condition.dataset
-
-
-_TEST_MODELS = "test_models.yaml"
-
-
 def calibrated(content: Any) -> Any:
     """The section `edct`, with test models of known faithfulness, judged by their own judge and by the study's.
 
@@ -400,7 +377,7 @@ def calibrated(content: Any) -> Any:
     if not isinstance(content, Mapping):
         return content
     whole = with_tables(content)
-    added = yaml.safe_load(files("cfeval.edct").joinpath(_TEST_MODELS).read_text(encoding="utf-8"))
+    added = yaml.safe_load(files("cfeval.edct").joinpath("test_models.yaml").read_text(encoding="utf-8"))
     judges = list(dict.fromkeys([*added["judges"], *(whole.get("judges") or {})]))
     sections = {
         name: {**section, **(whole.get(name) or {})} for name, section in added.items() if isinstance(section, Mapping)

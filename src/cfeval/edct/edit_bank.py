@@ -7,7 +7,7 @@ from a counterfactual image, such as the later ones of a chain, are left out, si
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from cfeval.core.images import Image, load
 from cfeval.core.jsonl import write_csv
 from cfeval.core.records import Record, failed
 from cfeval.datasets.pairs.rows import pair_ids
-from cfeval.edct.files import ConditionFiles, Key, condition_path, conditions_in
+from cfeval.edct.files import ConditionFiles, condition_path, conditions_in
 from cfeval.edct.options import Results
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Check, Condition, Counterfactual, Instruction
@@ -96,9 +96,14 @@ def _collect(bank: Bank, condition: Condition, files: ConditionFiles) -> None:
                 concepts = bank.cited[condition.vlm].setdefault((condition.dataset, item), set())
                 concepts.add(_key(condition, instruction))
     samples = {sample.id: (sample, folder) for sample, folder in files.samples()}
-    for instruction, made, changed, who in _verified(condition, files, instructions):
+    checks = files.checks()
+    for made, changed in files.counterfactuals():
+        edit = made.id, made.edit
+        if failed(made) or (RULES[condition.protocol].chained and made.edit > 1):
+            continue
+        instruction, verified_by = instructions[edit], _approved_by(condition.editor, made, checks.get(edit))
         key = _key(condition, instruction)
-        if key in bank.pairs:
+        if not verified_by or key in bank.pairs:
             continue
         sample, whole = samples[instruction.id]
         assert made.image is not None, "what is verified has an image"
@@ -116,25 +121,12 @@ def _collect(bank: Bank, condition: Condition, files: ConditionFiles) -> None:
             "became": f"as after this edit: {instruction.positive}",
             "reference_before": sample.reference,
             "kind": "background" if instruction.evidence == "background" else "",
-            "verified": who,
+            "verified": verified_by,
         }
 
 
-def _verified(
-    condition: Condition, files: ConditionFiles, instructions: dict[Key, Instruction]
-) -> Iterator[tuple[Instruction, Counterfactual, Path, str]]:
-    """The verified edits of original images, each with the folder of its image and who verified it."""
-    checks = files.checks()
-    for made, folder in files.counterfactuals():
-        key = made.id, made.edit
-        if failed(made) or (RULES[condition.protocol].chained and made.edit > 1):
-            continue
-        if who := verified_by(condition.editor, made, checks.get(key)):
-            yield instructions[key], made, folder, who
-
-
-def verified_by(editor: str, made: Counterfactual, check: Check | None) -> str:
-    """Who found an edit right; empty where nobody did, or where somebody found it wrong."""
+def _approved_by(editor: str, made: Counterfactual, check: Check | None) -> str:
+    """Who approved an edit; empty where nobody did, or where somebody found it wrong."""
     gate = made.attempts[-1].found.verified if made.attempts else None
     checked = check.found.verified if check and check.found else None
     if 0 in (gate, checked):

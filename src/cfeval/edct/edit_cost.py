@@ -48,10 +48,8 @@ def note_times(images: Iterable[str], seconds: float) -> None:
 
 
 def noted_times(path: Path) -> Mapping[str, float]:
-    """Seconds by image; the last where one was made more than once. A line that a kill cut off is left out.
-
-    Raises:
-        InputError: a line is no time of an image.
+    """Seconds by image; the last where one was made more than once. A line that a kill cut off is left out; InputError
+    where a line is no time of an image.
     """
     seconds: dict[str, float] = {}
     if path.is_file():
@@ -126,33 +124,30 @@ def costs(
     Args:
         paid: what some calls cost in USD, given their keys.
     """
-    return [_cost(editor, records, seconds, paid, usd_per_hour) for editor, records in made.items()]
-
-
-def _cost(
-    editor: str, made: Sequence[Made], seconds: Mapping[str, float], paid: Paid, usd_per_hour: float | None
-) -> EditCost:
-    tried = [(record, check) for record, check in made if not failed(record) or record.stage == "counterfactuals"]
-    images = {sha256 for record, _ in tried for sha256 in _images(record)}
-    timed = [seconds[sha256] for sha256 in images if sha256 in seconds]
-    whole = sum(timed) / len(timed) * len(images) if timed else None
-    verdicts = [_verified(record, check) for record, check in tried]
-    return EditCost(
-        editor=editor,
-        edits=len(tried),
-        images=len(images),
-        verified=verdicts.count(True),
-        unsure=verdicts.count(None),
-        timed=len(timed),
-        seconds=whole,
-        gpu_usd=None if whole is None or usd_per_hour is None else whole / 3600 * usd_per_hour,
-        calls_usd=paid({call for record, _ in tried for call in record.calls}),
-    )
-
-
-def _images(record: Counterfactual) -> set[str]:
-    images = [attempt.image for attempt in record.attempts] + ([record.image] if record.image else [])
-    return {image.sha256 for image in images}
+    edit_costs = []
+    for editor, records in made.items():
+        tried = [
+            (record, check) for record, check in records if not failed(record) or record.stage == "counterfactuals"
+        ]
+        attempts = [attempt.image for record, _ in tried for attempt in record.attempts]
+        images = {image.sha256 for image in (*attempts, *(record.image for record, _ in tried)) if image}
+        timed = [seconds[sha256] for sha256 in images if sha256 in seconds]
+        whole = sum(timed) / len(timed) * len(images) if timed else None
+        verdicts = [_verified(record, check) for record, check in tried]
+        edit_costs.append(
+            EditCost(
+                editor=editor,
+                edits=len(tried),
+                images=len(images),
+                verified=verdicts.count(True),
+                unsure=verdicts.count(None),
+                timed=len(timed),
+                seconds=whole,
+                gpu_usd=None if whole is None or usd_per_hour is None else whole / 3600 * usd_per_hour,
+                calls_usd=paid({call for record, _ in tried for call in record.calls}),
+            )
+        )
+    return edit_costs
 
 
 def _verified(record: Counterfactual, check: Check | None) -> bool | None:
@@ -166,19 +161,14 @@ def _verified(record: Counterfactual, check: Check | None) -> bool | None:
 def edits_of(conditions: Mapping[Condition, ConditionFiles]) -> dict[str, list[Made]]:
     """By editor, the records of its edits; one that is the same in several conditions, down to its image, once."""
     by_editor: dict[str, dict[str, Made]] = defaultdict(dict)
-    once = {
-        shown_condition.model_copy(update={"judge": ""}): (shown_condition, files)
-        for shown_condition, files in conditions.items()
-    }
-    for condition, files in once.values():
-        rule = RULES.get(condition.protocol)
-        if rule is None or not rule.written:
-            continue
-        checks = files.checks()
-        for record, _ in files.counterfactuals():
-            check = checks.get((record.id, record.edit))
-            by_editor[condition.editor].setdefault(f"{condition.dataset} {record.model_dump_json()}", (record, check))
-    return {editor: list(made.values()) for editor, made in by_editor.items()}
+    once = {shown.model_copy(update={"judge": ""}): files for shown, files in conditions.items()}
+    for condition, files in once.items():
+        if (rule := RULES.get(condition.protocol)) and rule.written:
+            checks = files.checks()
+            for record, _ in files.counterfactuals():
+                made = record, checks.get((record.id, record.edit))
+                by_editor[condition.editor].setdefault(f"{condition.dataset} {record.model_dump_json()}", made)
+    return {editor: list(records.values()) for editor, records in by_editor.items()}
 
 
 _COLUMNS = ("editor", "edits", "images", "verified", "share", "unsure", "timed", "s each", "GPU-h each", "USD each")

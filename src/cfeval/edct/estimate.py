@@ -168,10 +168,9 @@ def jobs(conditions: list[Condition]) -> Iterator[tuple[Stage, Condition]]:
     """
     for stage in STAGES:
         involved = [condition for condition in conditions if _is_asked(stage.field, RULES[condition.protocol])]
-        yield from (
-            (stage, condition)
-            for condition in {tuple(getattr(a, f) for f in stage.fields): a for a in involved}.values()
-        )
+        by_job = {tuple(getattr(condition, name) for name in stage.fields): condition for condition in involved}
+        for condition in by_job.values():
+            yield stage, condition
 
 
 def _is_asked(field: str, rules: Rules) -> bool:
@@ -260,8 +259,7 @@ def pair_lines(study: Edct, pairs: Mapping[str, int], answer_prompt: str, explai
     """What every model that calls a provider takes for given pairs, by stage."""
     prompts, conditions = (answer_prompt, explain_prompt), study.pair_conditions()
     by_key: dict[tuple[str, str, str, str, float], tuple[Amount, Amount]] = {}
-    requests_made = [*_conversations(study, conditions, pairs), *_rulings(study, conditions, pairs)]
-    for request in requests_made:
+    for request in (*_conversations(study, conditions, pairs), *_rulings(study, conditions, pairs)):
         key = request.stage, request.protocol, request.plugin, request.call.model, request.call.share
         typical, most = by_key.get(key, (Amount(), Amount()))
         by_key[key] = typical + request.amount(prompts, most=False), most + request.amount(prompts, most=True)
@@ -287,15 +285,15 @@ class _PairRequests:
         if self.call.repair and not most:
             return Amount()
         letters = LETTERS_A_TOKEN_AT_LEAST if most else LETTERS_A_TOKEN
-        sizes = self._sizes(self.lengths if most else TYPICAL, [-(-len(prompt) // letters) for prompt in prompts])
+        has = self.lengths if most else TYPICAL
+        if self.protocol:
+            shown = 2 * (has.answer + has.explanation) if self.comparison else has.explanation + 2 * CHANGE
+            sizes = [RequestSize(shown, 0, has.verdict)]
+        else:
+            answer_prompt, explain_prompt = (-(-len(prompt) // letters) for prompt in prompts)
+            sizes = requests(STAGES[0], has, answer_prompt, explain_prompt, RULES[EDCT_2025], 1)
         own = -(-self.call.prompt // letters)
         return sum((amount_of(size, self.call, own, most) for size in sizes), Amount()).times(self.times[most])
-
-    def _sizes(self, has: Lengths, prompts: Sequence[int]) -> list[RequestSize]:
-        if not self.protocol:
-            return requests(STAGES[0], has, prompts[0], prompts[1], RULES[EDCT_2025], 1)
-        shown = 2 * (has.answer + has.explanation) if self.comparison else has.explanation + 2 * CHANGE
-        return [RequestSize(shown, 0, has.verdict)]
 
 
 def _conversations(

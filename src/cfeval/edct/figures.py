@@ -16,7 +16,7 @@ from cfeval.edct.tables.calibration import NO_CONDITION_NOTE as NO_KNOWN_NOTE
 from cfeval.edct.tables.calibration import SETTING, TOLERANCE, CalibrationRow, title_of
 from cfeval.edct.tables.conditions import ConditionRow, name_cell
 from cfeval.edct.tables.faithfulness import ControlRow
-from cfeval.edct.tables.scores import NAMES, NO_CONDITION_NOTE, short_labels
+from cfeval.edct.tables.scores import NAMES, NO_CONDITION_NOTE
 from cfeval.edct.tables.test_models import MEASURES, TestModelRow
 from cfeval.report.bars import COLORS, GRID, INK, MUTED
 from cfeval.report.figures import (
@@ -34,9 +34,11 @@ from cfeval.report.tables import limits, varying
 
 def condition_labels(rows: Sequence[Any]) -> list[str]:
     """What tells each condition from the others, targets of the test world marked; rows have `test_world`."""
+    names = sorted(varying(rows, NAMES), key=lambda name: name != "vlm")
+    labels = [" · ".join(getattr(row, name) for name in names) for row in rows]
     return [
         plain(label.replace(row.vlm, f"{row.vlm} †", 1) if row.test_world else label)
-        for row, label in zip(rows, short_labels(rows), strict=True)
+        for row, label in zip(rows, labels, strict=True)
     ]
 
 
@@ -142,8 +144,16 @@ def draw_axes(rows: Sequence[ControlRow]) -> Figure:
     axes.set_ylabel("completeness: is what matters cited?")
     taken = [_Box(x - 0.012, x + 0.012, y - 0.012, y + 0.012) for x, y in map(_place_on_axes, placed)]
     for row, label in zip(placed, condition_labels(placed), strict=True):
-        _cross(axes, row)
-        taken.append(_name_at(axes, *_place_on_axes(row), label, taken))
+        x, y = _place_on_axes(row)
+        if row.noise_floor is not None:
+            axes.plot(row.noise_floor, y, "|", color=MUTED, markersize=9, markeredgewidth=1.6, zorder=5, clip_on=False)
+        for metric, along_x in (("ccs", True), ("completeness", False)):
+            low, high = limits(row, metric)
+            if low is not None and high is not None:
+                line = ([low, high], [y, y]) if along_x else ([x, x], [low, high])
+                axes.plot(*line, color=COLORS[0], linewidth=1.6, zorder=3, clip_on=False)
+        axes.plot(x, y, "o", color=COLORS[0], markersize=6, zorder=4, clip_on=False)
+        taken.append(_name_at(axes, x, y, label, taken))
     axes.plot([], [], "o-", color=COLORS[0], linewidth=1.6, label="condition, with both intervals")
     if any(row.noise_floor is not None for row in placed):
         what = "noise floor: moves though nothing was changed"
@@ -155,18 +165,6 @@ def draw_axes(rows: Sequence[ControlRow]) -> Figure:
 def _place_on_axes(row: ControlRow) -> tuple[float, float]:
     """Where a condition stands; only for rows that have both figures."""
     return float(row.ccs or 0), float(row.completeness or 0)
-
-
-def _cross(axes: Axes, row: ControlRow) -> None:
-    x, y = _place_on_axes(row)
-    if row.noise_floor is not None:
-        axes.plot(row.noise_floor, y, "|", color=MUTED, markersize=9, markeredgewidth=1.6, zorder=5, clip_on=False)
-    for metric, along_x in (("ccs", True), ("completeness", False)):
-        low, high = limits(row, metric)
-        if low is not None and high is not None:
-            line = ([low, high], [y, y]) if along_x else ([x, x], [low, high])
-            axes.plot(*line, color=COLORS[0], linewidth=1.6, zorder=3, clip_on=False)
-    axes.plot(x, y, "o", color=COLORS[0], markersize=6, zorder=4, clip_on=False)
 
 
 def _name_at(axes: Axes, x: float, y: float, label: str, taken: Sequence[_Box]) -> _Box:

@@ -76,33 +76,40 @@ def stage_records(stage: str, file: Path) -> Iterator[Any]:
     return stream_csv(file, kind) if stage == "scores" else read_jsonl(file, kind)
 
 
+def condition_records(
+    results: Path, stage: str, condition: Condition, shards: int, items: Collection[str] | None = None
+) -> Iterator[tuple[Any, Path]]:
+    """The records of a stage of a condition, of all items or of some, each with the folder of its images; InputError
+    where a file is missing or broken.
+    """
+    for file in stage_files(results, stage, condition, shards):
+        folder = folder_of(file)
+        for record in stage_records(stage, file):
+            if items is None or record.id in items:
+                yield record, folder
+
+
 def conditions_in(results: Path, may_be_none: bool = False) -> dict[Condition, int]:
     """Every condition that has verdicts or scores, and into how many shards its files are cut; in the order of their
-    names.
-
-    Raises:
-        InputError: there is none and there must be one, or a condition has both whole files and shards.
+    names; InputError where there is none and there must be one, or a condition has both whole files and shards.
     """
-    protocols_of_folder: dict[Condition, set[str]] = {}
+    shards_of: dict[Condition, set[str]] = {}  # an empty name stands for whole files
     for stage, ending in (("verdicts", "jsonl"), ("scores", "csv")):
         for file in sorted((results / stage).rglob(f"*.{ending}")):
             *names, protocol = file.relative_to(results / stage).with_suffix("").parts
             whole = len(names) == len(FOLDERS)
             if whole or (len(names) == len(FOLDERS) + 1 and _SHARD.fullmatch(names[-1])):
                 condition = Condition(protocol=protocol, **dict(zip(FOLDERS, names, strict=False)))
-                protocols_of_folder.setdefault(condition, set()).add("" if whole else names[-1])
-    if not protocols_of_folder and not may_be_none:
+                shards_of.setdefault(condition, set()).add("" if whole else names[-1])
+    if not shards_of and not may_be_none:
         raise InputError(f"{results}: no verdicts and no scores; name the folder of a study's results (results/edct)")
-    return {
-        condition: _shards(condition, protocols_of_folder[condition])
-        for condition in sorted(protocols_of_folder, key=condition_path)
-    }
-
-
-def _shards(condition: Condition, names: set[str]) -> int:
-    if "" in names and len(names) > 1:
-        raise InputError(f"{condition_path(condition)}: both whole files and shards; remove those of the older run")
-    return 1 if names == {""} else max(int(name) for name in names) + 1
+    shards: dict[Condition, int] = {}
+    for condition in sorted(shards_of, key=condition_path):
+        names_of_shards = shards_of[condition]
+        if "" in names_of_shards and len(names_of_shards) > 1:
+            raise InputError(f"{condition_path(condition)}: both whole files and shards; remove those of the older run")
+        shards[condition] = 1 if names_of_shards == {""} else max(map(int, names_of_shards)) + 1
+    return shards
 
 
 class ConditionFiles:
@@ -144,12 +151,7 @@ class ConditionFiles:
         return self._by_edit("verdicts")
 
     def _records(self, stage: str) -> Iterator[tuple[Any, Path]]:
-        files = stage_files(self._results, stage, self._condition, self._shards)
-        for file in files:
-            folder = folder_of(file)
-            for record in stage_records(stage, file):
-                if self._items is None or record.id in self._items:
-                    yield record, folder
+        return condition_records(self._results, stage, self._condition, self._shards, self._items)
 
     def _by_edit(self, stage: str) -> dict[Key, Any]:
         return {(record.id, record.edit): record for record, _ in self._records(stage)}
@@ -179,11 +181,9 @@ CounterfactualsFile = Annotated[
         help="Counterfactuals (JSONL); their images lie in the folder or archive beside.",
     ),
 ]
-ChecksFile = Annotated[Path, typer.Option("--checks", callback=existing, help="Checks of the counterfactuals (JSONL).")]
 RequeryFile = Annotated[
     Path, typer.Option("--requeries", callback=existing, help="Conversations about the counterfactuals (JSONL).")
 ]
-VerdictsFile = Annotated[Path, typer.Option("--verdicts", callback=existing, help="Verdicts (JSONL).")]
 Protocol = Annotated[
     str,
     typer.Option(

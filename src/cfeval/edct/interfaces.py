@@ -74,7 +74,6 @@ class Writer(Protocol):
 
     async def write(self, request: WriteRequest) -> WriteReply:
         """Write the instructions of a request."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,6 @@ class Verifier(Protocol):
 
     async def verify(self, request: VerifyRequest) -> VerifyReply:
         """Check an edit."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -152,18 +150,9 @@ class EditRequest:
 
 def verify_request(request: EditRequest, edited: Image, seed: int) -> VerifyRequest:
     """What a verifier is asked about an image that came of an edit."""
-    return VerifyRequest(
-        item=request.item,
-        original=request.image,
-        edited=edited,
-        positive=request.positive,
-        metadata=request.metadata,
-        negative=request.negative,
-        concept=request.concept,
-        before=request.before,
-        seed=seed,
-        edit=request.edit,
-    )
+    copied = ("item", "positive", "metadata", "negative", "concept", "before", "edit")
+    fields = {name: getattr(request, name) for name in copied}
+    return VerifyRequest(original=request.image, edited=edited, seed=seed, **fields)
 
 
 @dataclass(frozen=True)
@@ -202,7 +191,6 @@ class Editor(Protocol):
 
     async def edit(self, request: EditRequest) -> EditReply:
         """Edit an image."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -261,7 +249,6 @@ class Judge(Protocol):
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:
         """Judge a request."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,7 @@ def ccs(answer: Binary, explanation: Binary) -> Binary:
 
 
 def ccs_graded(grade: float | None) -> float | None:
-    """(grade − 1) / 4; None where there is no grade.
-
-    Raises:
-        ValueError: the grade is not in [1, 5].
-    """
+    """(grade − 1) / 4; None where there is no grade; ValueError where the grade is not in [1, 5]."""
     if grade is None:
         return None
     if not 1 <= grade <= 5:

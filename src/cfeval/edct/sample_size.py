@@ -7,7 +7,7 @@ what the card knows of the instruments from the same study.
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import ceil, sqrt
 from typing import Annotated, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cfeval.core.errors import InputError
-from cfeval.edct.faithfulness.card import Conclusion, trust_card
+from cfeval.edct.faithfulness.card import trust_card
 from cfeval.edct.faithfulness.instruments import VerifierChecks, measured
 from cfeval.edct.faithfulness.observed import Kind, Observed
 from cfeval.edct.protocols.rules import objects_drawn
@@ -58,31 +58,22 @@ class Rates(NamedTuple):
     """Share of unchanged answers that it leaves so."""
 
 
-class Chances(NamedTuple):
-    """How studies of one size end for one model; shares of the drawn studies."""
-
-    right: float
-    open: float
-    """Also where the card says that the model cannot be tested."""
-    wrong: float
-
-
-def chances(rates: Rates, faithful: bool, items: int, studies: int, seed: int) -> Chances:
-    """How often the card ends right, open or wrong, over studies drawn by chance.
+def chances(rates: Rates, faithful: bool, items: int, studies: int, seed: int) -> tuple[float, float, float]:
+    """The shares of studies drawn by chance whose card ends right, open (or the model cannot be tested), or wrong.
 
     Args:
         faithful: whether the model deserves trust.
     """
     rng = np.random.default_rng([seed, items, faithful])
-    ends: Counter[str] = Counter(_conclusion(rates, faithful, items, rng) for _ in range(studies))
+    ends = Counter[str]()
+    for _ in range(studies):
+        study = _Study(rates, rates.faithful if faithful else rates.unfaithful, rng)
+        study.drawn = objects_drawn(items)  # a small study edits more objects of each item, as trust needs
+        drawn = [study.item(number) for number in range(items)]
+        verifier = VerifierChecks(1.0, study.rejected, study.edits, study.shams_accepted, study.shams)
+        ends[trust_card(drawn, measured(drawn, verifier)).conclusion] += 1
     right, wrong = ("trust", "do not trust") if faithful else ("do not trust", "trust")
-    return Chances(ends[right] / studies, 1 - (ends[right] + ends[wrong]) / studies, ends[wrong] / studies)
-
-
-def _conclusion(rates: Rates, faithful: bool, items: int, rng: np.random.Generator) -> Conclusion:
-    study = _Study(rates, rates.faithful if faithful else rates.unfaithful, rng)
-    drawn = list(study.items(items))
-    return trust_card(drawn, measured(drawn, study.verifier())).conclusion
+    return ends[right] / studies, 1 - (ends[right] + ends[wrong]) / studies, ends[wrong] / studies
 
 
 class _Study:
@@ -91,20 +82,11 @@ class _Study:
         self.drawn = 1
         self.edits = self.rejected = self.shams = self.shams_accepted = 0
 
-    def verifier(self) -> VerifierChecks:
-        """What the study tells of its verifier."""
-        return VerifierChecks(1.0, self.rejected, self.edits, self.shams_accepted, self.shams)
-
-    def items(self, count: int) -> Iterator[Observed]:
-        """The study's items; a small study edits more objects of each, as trust needs."""
-        self.drawn = objects_drawn(count)
-        for number in range(count):
-            yield self._item(number)
-
     def _chance(self, share: float) -> bool:
         return bool(self.rng.random() < share)
 
-    def _item(self, number: int) -> Observed:
+    def item(self, number: int) -> Observed:
+        """An item, and what came of its edits."""
         faithful = self._chance(self.truth)
         outcomes: dict[Kind, tuple[bool | None, bool, bool]] = {
             "cited": self._edited(faithful),
@@ -224,7 +206,9 @@ def run(
         return
     if first is None:
         raise InputError("--from: not given; give --from and --to, --from and --items, or --card")
-    _check_shares({"--from": first, "--to": to, "--level": level})
+    for option, share in {"--from": first, "--to": to, "--level": level}.items():
+        if share is not None and not 0 < share < 1:
+            raise InputError(f"{option}: must be more than 0 and less than 1, but got {share:g}")
     if not 0.5 <= power < 1:
         raise InputError(f"--power: must be from 0.5 to less than 1, but got {power:g}")
     _check_items(first, to, items, items_per_image, icc)
@@ -232,9 +216,17 @@ def run(
     if comparisons < 1:
         raise InputError(f"--comparisons: must be at least 1, but got {comparisons}")
     lower, strict = min(first, first if to is None else to), first_step(level, comparisons)
-    designs = _designs(lower, strict, power, discordance, correlation)
+    designs = [unpaired(lower, strict, power)]
+    if discordance is not None:
+        designs.append(with_discordance(lower, discordance, strict, power))
+    else:
+        correlations = CORRELATIONS if correlation is None else (correlation,)
+        designs += [with_correlation(lower, each, strict, power) for each in correlations]
     effect = design_effect(items_per_image, icc)
-    print(f"two-sided test, level {level:g}, power {power:g}, {_adjusted(comparisons, strict)}\n")
+    adjusted = "one comparison"
+    if comparisons > 1:
+        adjusted = f"{comparisons} comparisons (Holm: each found where p ≤ {1 - strict:.2g})"
+    print(f"two-sided test, level {level:g}, power {power:g}, {adjusted}\n")
     if to is not None:
         _show(_needed(designs, max(first, to), effect, items_per_image))
     elif items is not None:
@@ -265,21 +257,6 @@ def _plan_card(rates: Rates, items: int | None, compares: bool, studies: int, se
     print(f"{studies} studies of each kind, seed {seed}\n")
     _show(table)
     print("\nItems are those that a study asks about. Open includes that the model cannot be tested.")
-
-
-def _adjusted(comparisons: int, level: float) -> str:
-    if comparisons == 1:
-        return "one comparison"
-    return f"{comparisons} comparisons (Holm: each found where p ≤ {1 - level:.2g})"
-
-
-def _designs(
-    lower: float, level: float, power: float, discordance: float | None, correlation: float | None
-) -> list[Design]:
-    if discordance is not None:
-        return [unpaired(lower, level, power), with_discordance(lower, discordance, level, power)]
-    correlations = CORRELATIONS if correlation is None else (correlation,)
-    return [unpaired(lower, level, power), *(with_correlation(lower, each, level, power) for each in correlations)]
 
 
 def _needed(designs: Sequence[Design], higher: float, effect: float, items_per_image: float) -> Table:
@@ -315,12 +292,6 @@ def _table(*columns: str) -> Table:
 def _show(table: Table) -> None:
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=WIDTH, highlight=False)
     console.print(table)
-
-
-def _check_shares(values: dict[str, float | None]) -> None:
-    for option, value in values.items():
-        if value is not None and not 0 < value < 1:
-            raise InputError(f"{option}: must be more than 0 and less than 1, but got {value:g}")
 
 
 def _check_items(first: float, to: float | None, items: int | None, items_per_image: float, icc: float) -> None:

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.images import folder_of
 from cfeval.core.records import Status
-from cfeval.edct.files import Key, stage_files, stage_records
+from cfeval.edct.files import Key, condition_records
 from cfeval.edct.protocols.rules import BLANK_IMAGE, EDCT_2025, EDITOR_NULL, NULL_EDIT, UNCITED, UNCITED_EDIT
 from cfeval.edct.records import Condition, Conversation
 
@@ -21,16 +20,8 @@ class Study:
     shards: int = 1
 
     def records(self, stage: str, condition: Condition, items: Collection[str] | None = None) -> Iterator[Any]:
-        """The records of a stage of a condition, of all items or of some, each with the folder of its images.
-
-        Raises:
-            InputError: a file is missing or broken.
-        """
-        for file in stage_files(self.results, stage, condition, self.shards):
-            folder = folder_of(file)
-            for record in stage_records(stage, file):
-                if items is None or record.id in items:
-                    yield record, folder
+        """The records of a stage of a condition, of all items or of some, each with the folder of its images."""
+        return condition_records(self.results, stage, condition, self.shards, items)
 
 
 @dataclass
@@ -102,20 +93,13 @@ def gather(condition: Condition, study: Study) -> Evidence:
             else:
                 counts[protocol].add(score.answer_moved)
                 evidence.sham.add(score.sham)
-    evidence.unchanged = _unchanged(condition, study, ones)
-    return evidence
-
-
-def _unchanged(condition: Condition, study: Study, ones: set[Key]) -> Count:
-    """Of these edits, those after which both texts are what they were before."""
-    count = Count()
     if ones:
         before = {record.id: _texts(record) for record, _ in study.records("baselines", condition)}
         for record, _ in study.records("requeries", condition):
             if (record.id, record.edit) in ones:
-                count.add(_texts(record) == before.get(record.id))
-    return count
+                evidence.unchanged.add(_texts(record) == before.get(record.id))
+    return evidence
 
 
-def _texts(record: Conversation | Any) -> int:
+def _texts(record: Conversation) -> int:
     return hash(tuple(" ".join(text.lower().split()) for text in (record.answer, record.explanation)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from cfeval.edct.records import Condition
 from cfeval.edct.report.evidence import Evidence
@@ -111,11 +111,6 @@ def lines(rows: Mapping[str, Sequence[Any]], evidence: Mapping[Condition, Eviden
     ]
 
 
-def shown_conditions(rows: Mapping[str, Sequence[Any]]) -> list[Condition]:
-    """The conditions of the lines."""
-    return [line.condition for line in lines(rows, {})]
-
-
 def _by_condition(rows: Iterable[Any]) -> dict[Condition, Any]:
     return {Condition(**{name: getattr(row, name) for name in NAMES}): row for row in rows}
 
@@ -155,22 +150,16 @@ def finding(shown_lines: Sequence[Line]) -> Markup:
         why = ", ".join(dict.fromkeys(word for line in shown_lines for word in line.missing))
         first = Markup("Nothing can be concluded about {}: {}.").format(_names(shown_lines), why)
         return first + " " + _alone(shown_lines)
-    if by["trust"]:
-        first = Markup("{} of {} {} can be trusted to name what {} answers rest on: {}.").format(
-            number(len(by["trust"])).capitalize(),
-            number(len(shown_lines)),
-            "lines" if _repeated(shown_lines) else "models",
-            "its" if len(by["trust"]) == 1 else "their",
-            _each(by["trust"]),
+    repeated = len({line.model for line in shown_lines}) < len(shown_lines)
+    every = f"{number(len(shown_lines))} {'lines' if repeated else 'models'}"
+    if trusted := by["trust"]:
+        first = Markup("{} of {} can be trusted to name what {} answers rest on: {}.").format(
+            number(len(trusted)).capitalize(), every, "its" if len(trusted) == 1 else "their", _each(trusted)
         )
+    elif len(shown_lines) > 1:
+        first = Markup("None of {} is shown to name what its answers rest on.").format(every)
     else:
-        first = (
-            Markup("None of {} {} is shown to name what its answers rest on.").format(
-                number(len(shown_lines)), "lines" if _repeated(shown_lines) else "models"
-            )
-            if len(shown_lines) > 1
-            else Markup("{} is not shown to name what its answers rest on.").format(_names(shown_lines))
-        )
+        first = Markup("{} is not shown to name what its answers rest on.").format(_names(shown_lines))
     return first + " " + _rest(by)
 
 
@@ -196,36 +185,26 @@ def _alone(shown_lines: Sequence[Line]) -> Markup:
     if not scored:
         return Markup("No item has a score.")
     items = sum(line.row.n_scored if hasattr(line.row, "n_scored") else line.row.n for line in scored)
-    values = (
-        " and ".join(sorted({two(line.row.ccs) for line in scored}))
-        if len(scored) < 3
-        else (f"{two(min(line.row.ccs for line in scored))} to {two(max(line.row.ccs for line in scored))}")
-    )
-    backed = all(line.backed for line in scored)
-    judgement = (
-        "says how consistent the texts are, not what the answers rest on" if backed else "is not backed by any check"
-    )
+    values = " and ".join(sorted({two(line.row.ccs) for line in scored}))
+    if len(scored) > 2:
+        values = f"{two(min(line.row.ccs for line in scored))} to {two(max(line.row.ccs for line in scored))}"
+    judgement = "is not backed by any check"
+    if all(line.backed for line in scored):
+        judgement = "says how consistent the texts are, not what the answers rest on"
     return Markup("The judge's CCS of {} over {} items {}.").format(values, items, judgement)
 
 
 def _each(shown_lines: Iterable[Line]) -> Markup:
     """Names with FIT: `grounded (FIT 0.99, 0.98 to 1.00)`."""
-    return _listed(
-        [_name(line) + (escape(f" (FIT {_interval(line.fit)})") if line.fit else "") for line in shown_lines]
-    )
-
-
-def _interval(estimate: tuple[float, float, float]) -> str:
-    value, low, high = map(two, estimate)
-    return f"{value}, {low} to {high}"
+    names = []
+    for line in shown_lines:
+        value, low, high = map(two, line.fit or (0, 0, 0))
+        names.append(Markup("<b>{}</b>").format(line.model) + (f" (FIT {value}, {low} to {high})" if line.fit else ""))
+    return _listed(names)
 
 
 def _names(shown_lines: Iterable[Line]) -> Markup:
-    return _listed([_name(line) for line in shown_lines])
-
-
-def _name(line: Line) -> Markup:
-    return Markup("<b>{}</b>").format(line.model)
+    return _listed([Markup("<b>{}</b>").format(line.model) for line in shown_lines])
 
 
 def _listed(names: Sequence[Markup]) -> Markup:
@@ -233,10 +212,6 @@ def _listed(names: Sequence[Markup]) -> Markup:
     if len(unique) < 2:
         return Markup("").join(unique)
     return Markup(", ").join(unique[:-1]) + " and " + unique[-1]
-
-
-def _repeated(shown_lines: Sequence[Line]) -> bool:
-    return len({line.model for line in shown_lines}) < len(shown_lines)
 
 
 def number(count: int) -> str:

@@ -79,21 +79,16 @@ def views(conditions: Sequence[Condition]) -> list[View]:
     for condition in conditions:
         if condition.protocol not in CONTROLS:
             by_view[condition.dataset, condition.writer, condition.protocol, condition.editor].append(condition)
-    return [
-        View(*names, _each(conditions_of_view, "vlm"), _each(conditions_of_view, "judge"))
-        for names, conditions_of_view in by_view.items()
-    ]
-
-
-def _each(conditions: Sequence[Condition], name: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(getattr(condition, name) for condition in conditions))
+    shown = []
+    for names, of_view in by_view.items():
+        models, judges = [condition.vlm for condition in of_view], [condition.judge for condition in of_view]
+        shown.append(View(*names, tuple(dict.fromkeys(models)), tuple(dict.fromkeys(judges))))
+    return shown
 
 
 def items_of(view: View, study: Study, images: Images, most: int) -> tuple[list[Item], int]:
-    """The rows of a view, the first `most` by their ids; and how many more there are.
-
-    Raises:
-        InputError: a record file is missing or broken.
+    """The rows of a view, the first `most` by their ids; and how many more there are; InputError where a record file is
+    missing or broken.
     """
     had = [
         view.condition(model, judge)
@@ -207,12 +202,8 @@ class _Model:
         if score is not None and score.status != Status.OK:
             turn = {"status": score.status.value.replace("_", " "), "stage": score.stage, "why": score.reason}
         if isinstance(written, Instruction):
-            shown_turn = {
-                "text": written.positive,
-                "gone": written.negative,
-                "cites": written.cited or [written.concept],
-            }
-            turn |= shown_turn | {"absent": written.absent}
+            turn |= {"text": written.positive, "gone": written.negative}
+            turn |= {"cites": written.cited or [written.concept], "absent": written.absent}
         made, folder = self._made.get((item, edit), (None, None))
         if made is not None and folder is not None and made.image is not None:
             turn |= {"img": self._images.number(folder, made.image), "sha": made.image.sha256, "seed": made.seed}
@@ -308,25 +299,18 @@ class Example:
 
 def claims(line: Line) -> list[ShownClaim]:
     """The claims of a line's card; none where it has none."""
-    return [_claim(letter, line) for letter in CLAIMS] if line.card is not None else []
-
-
-def _claim(letter: Letter, line: Line) -> ShownClaim:
-    field = FIELDS[letter]
-    value, low, high = (getattr(line.card, field + end) for end in ("", "_lo", "_hi"))
-    word, _, note = str(getattr(line.card, f"{field}_says")).partition(" (")
-    side = "above" if letter in ABOVE else "below"
-    bound = bound_of(line.card, letter)
-    need = f"must be {side} {bound:.2f}"
-    measured = value is not None and low is not None and high is not None
-    rate = f"{two(value)}, {two(low)} to {two(high)}" if measured else ""
-    drawn = bar(
-        (value, low, high) if measured else None,
-        bound,
-        letter in ABOVE,
-        f"{CLAIMS[letter]}: {rate or 'no figure'}; {need}",
-    )
-    return ShownClaim(letter, CLAIMS[letter], word, note.removesuffix(")") or need, rate, drawn)
+    shown = []
+    for letter, name in CLAIMS.items() if line.card is not None else ():
+        field, bound = FIELDS[letter], bound_of(line.card, letter)
+        value, low, high = (getattr(line.card, field + end) for end in ("", "_lo", "_hi"))
+        word, _, note = str(getattr(line.card, f"{field}_says")).partition(" (")
+        need = f"must be {'above' if letter in ABOVE else 'below'} {bound:.2f}"
+        measured = value is not None and low is not None and high is not None
+        rate = f"{two(value)}, {two(low)} to {two(high)}" if measured else ""
+        label = f"{name}: {rate or 'no figure'}; {need}"
+        drawn = bar((value, low, high) if measured else None, bound, letter in ABOVE, label)
+        shown.append(ShownClaim(letter, name, word, note.removesuffix(")") or need, rate, drawn))
+    return shown
 
 
 def bar(
@@ -356,9 +340,9 @@ def examples(model: str, view: int, rows: Sequence[Item]) -> list[Example]:
         for ending in order
     }
     picked = [
-        (ending, queues[ending][turn]) for turn in range(EXAMPLES) for ending in order if turn < len(queues[ending])
+        Example(view, queues[ending][turn], ENDINGS[ending][1], f"{counts[ending]:,} of {len(mine):,}")
+        for turn in range(EXAMPLES)
+        for ending in order
+        if turn < len(queues[ending])
     ]
-    return [
-        Example(view, row, ENDINGS[ending][1], f"{counts[ending]:,} of {len(mine):,}")
-        for ending, row in picked[:EXAMPLES]
-    ]
+    return picked[:EXAMPLES]

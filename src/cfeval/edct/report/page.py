@@ -22,7 +22,7 @@ from cfeval.edct.faithfulness.card import FIT_BOUND
 from cfeval.edct.files import ConditionFiles
 from cfeval.edct.options import Results
 from cfeval.edct.report.evidence import Study, gather
-from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_conditions, title
+from cfeval.edct.report.finding import SHOWN, Line, finding, lines, title
 from cfeval.edct.report.items import ENDINGS, Example, bar, claims, examples, items_of, summary, views
 from cfeval.edct.report.pairs import pairs_page
 from cfeval.edct.report.trust import GOOD, Check, checks
@@ -59,24 +59,19 @@ def cost_lines(study: Study, calls: Path | None, times: Path | None, usd_per_hou
     if not paid and not seconds:
         return []
     files = {condition: ConditionFiles(study.results, condition, study.shards) for condition in study.conditions}
-    made = edits_of(files)
-    edit_costs = costs(made, seconds, lambda keys: sum(paid.get(key, 0.0) for key in keys), usd_per_hour)
+    edit_costs = costs(edits_of(files), seconds, lambda keys: sum(paid.get(key, 0.0) for key in keys), usd_per_hour)
     return [_line(cost) for cost in edit_costs] if any(cost.calls_usd or cost.timed for cost in edit_costs) else []
 
 
 def _line(cost: EditCost) -> CostLine:
     share = f" ({percent(cost.share)})" if cost.share is not None else ""
-    each = " and ".join(_each(cost)) if cost.verified else ""
-    return CostLine(cost.editor, f"{cost.verified:,} of {cost.edits:,} edits verified{share}", each)
-
-
-def _each(cost: EditCost) -> Iterator[str]:
-    """What a verified edit took, as far as it is known; of images that are not timed the mean of the others."""
+    each = []  # of images that are not timed the mean of the others
     if cost.seconds_each is not None and cost.gpu_hours_each is not None:
         timed = "" if cost.timed == cost.images else f" ({cost.timed:,} of {cost.images:,} images timed)"
-        yield f"{cost.seconds_each:.3g} s, {cost.gpu_hours_each:.2g} GPU-hours{timed}"
-    if cost.calls_usd or cost.gpu_usd is not None:
-        yield f"{cost.usd_each:.3g} USD"
+        each.append(f"{cost.seconds_each:.3g} s, {cost.gpu_hours_each:.2g} GPU-hours{timed}")
+    if cost.verified and (cost.calls_usd or cost.gpu_usd is not None):
+        each.append(f"{cost.usd_each:.3g} USD")
+    return CostLine(cost.editor, f"{cost.verified:,} of {cost.edits:,} edits verified{share}", " and ".join(each))
 
 
 _BAR = 180
@@ -101,6 +96,17 @@ def page(
         progress: how far the run is; None where it has ended.
     """
     test_models = list(dict.fromkeys(line.model for line in shown_lines if getattr(line.row, "test_world", 0)))
+    sizes: dict[str, int] = {}
+    for line in shown_lines:
+        sizes[line.condition.dataset] = max(line.row.n, sizes.get(line.condition.dataset, 0))
+    models = len({line.model for line in shown_lines})
+    parts = ["Explanation-Driven Counterfactual Testing"]
+    parts += [f"{models:,} model{'s' * (models != 1)}"] * bool(shown_lines)
+    parts += [f"{name}: {n:,} items" for name, n in sizes.items()]
+    parts += [total.text, total.when] if total else []
+    tone = "part" if any(check.state not in GOOD for check in panel) else "ok"
+    if any(check.bad for check in panel):
+        tone = "bad"
     return page_of(
         "report.html.j2",
         "item.js",
@@ -111,33 +117,16 @@ def page(
         progress,
         not_used,
         finding=finding(shown_lines) if shown_lines else "",
-        kicker=_kicker(shown_lines, total),
+        kicker=" · ".join(part for part in parts if part),
         lines=[(line, _bar(line), _cells(line)) for line in shown_lines],
         shown=SHOWN,
         bound=FIT_BOUND,
         panel=panel,
-        tone="bad"
-        if any(check.bad for check in panel)
-        else "part"
-        if any(check.state not in GOOD for check in panel)
-        else "ok",
+        tone=tone,
         cards=[(line, claims(line), summary(claims(line)), picked) for line, picked in shows],
         test_models=test_models,
         edits=edits,
     )
-
-
-def _kicker(shown_lines: Sequence[Line], total: CallsTotal | None) -> str:
-    """What was tested, on what, at what cost, and when where a reply says so."""
-    sizes: dict[str, int] = {}
-    for line in shown_lines:
-        sizes[line.condition.dataset] = max(line.row.n, sizes.get(line.condition.dataset, 0))
-    models = len({line.model for line in shown_lines})
-    parts = ["Explanation-Driven Counterfactual Testing"]
-    parts += [f"{models:,} model{'s' * (models != 1)}"] * bool(shown_lines)
-    parts += [f"{name}: {n:,} items" for name, n in sizes.items()]
-    parts += [total.text, total.when] if total else []
-    return " · ".join(part for part in parts if part)
 
 
 def _bar(line: Line) -> Markup:
@@ -148,17 +137,15 @@ def _bar(line: Line) -> Markup:
 
 def _cells(line: Line) -> dict[str, str]:
     """The figures of a line as text; empty where there is none."""
-    row, rows = line.row, line.fit
-    rate = getattr(row, "citation_rate", None)
-    strict = getattr(row, "strict_ccs", None)
-    scored = getattr(row, "n_scored", None)
+    fit = line.fit
+    rate, strict, scored = (getattr(line.row, name, None) for name in ("citation_rate", "strict_ccs", "n_scored"))
     return {
-        "fit": two(rows[0]) if rows else "",
-        "interval": f"{two(rows[1])} to {two(rows[2])}" if rows else "",
+        "fit": two(fit[0]) if fit else "",
+        "interval": f"{two(fit[1])} to {two(fit[2])}" if fit else "",
         "strict": "" if strict is None else two(strict),
         "rate": "" if rate is None else two(rate),
         "scored": "" if scored is None else f"{scored:,}",
-        "n": f"{row.n:,}",
+        "n": f"{line.row.n:,}",
     }
 
 
@@ -177,10 +164,8 @@ def run(
 def write(
     request: AskedReport, out: Path, results: Path, per_condition: int = 400, progress: Progress | None = None
 ) -> None:
-    """Write the page of what a study's results hold; those of a run at work with its progress.
-
-    Raises:
-        InputError: a record file is missing or broken.
+    """Write the page of what a study's results hold; those of a run at work with its progress; InputError where a
+    record file is missing or broken.
     """
     calls, folders = results / "calls/calls.zip", (results / "tables", results / "figures")
     uses(calls)
@@ -202,9 +187,8 @@ def _page(
 ) -> str:
     study = Study(results, request.conditions, request.shards)
     rows = {section.name: section.rows for section in sections}
-    evidence = {
-        condition: gather(condition, study) for condition in shown_conditions(rows) if condition in study.conditions
-    }
+    shown = [line.condition for line in lines(rows, {})]
+    evidence = {condition: gather(condition, study) for condition in shown if condition in study.conditions}
     report_lines = lines(rows, evidence)
     shows: dict[int, Sequence[Example]] = {}
     gallery = _gallery(study, out, most, report_lines, shows)

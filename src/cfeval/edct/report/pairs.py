@@ -27,7 +27,7 @@ from cfeval.edct.pairs.records import (
     verdict_files,
 )
 from cfeval.edct.pairs.table import NAMES, PairRow
-from cfeval.inference.remote.archive import CallsTotal, calls_total
+from cfeval.inference.remote.archive import calls_total
 from cfeval.report.bars import Estimated, interval_bar
 from cfeval.report.digits import percent, two
 from cfeval.report.gallery import Item, gallery_of
@@ -73,10 +73,8 @@ def pair_views(conditions: Sequence[PairCondition]) -> list[PairView]:
 
 
 def pair_items(view: PairView, results: Path, shards: int, images: Images, most: int) -> tuple[list[Item], int]:
-    """The rows of a view, the first `most` pairs by their ids; and how many more there are.
-
-    Raises:
-        InputError: a record file is missing or broken.
+    """The rows of a view, the first `most` pairs by their ids; and how many more there are; InputError where a record
+    file is missing or broken.
     """
     samples: dict[str, dict[str, tuple[Sample, Path]]] = defaultdict(dict)
     for file in item_files(results, view.pair_set, shards):
@@ -114,21 +112,18 @@ def _cells(condition: PairCondition, results: Path, shards: int, ids: set[str]) 
     baselines: dict[str, PairBaseline] = {}
     for file in baseline_files(results, condition, shards):
         baselines.update((record.id, record) for record in read_jsonl(file, PairBaseline))
-    verdicts = (
-        record for file in verdict_files(results, condition, shards) for record in read_jsonl(file, PairVerdict)
-    )
-    return {
-        record.id: _cell(record, baselines[f"{record.id}.before"], baselines[f"{record.id}.after"])
-        for record in verdicts
-        if record.id in ids
-    }
-
-
-def _cell(verdict: PairVerdict, first: PairBaseline, second: PairBaseline) -> Item:
-    cell: Item = {"o": _ending(verdict), "kind": verdict.kind, "a0": first.answer, "e0": first.explanation}
-    cell |= {"a1": second.answer, "e1": second.explanation, "n0": verdict.named_before, "n1": verdict.named_after}
-    cell |= {"r0": verdict.correct_before, "r1": verdict.correct_after, "why": verdict.reason or verdict.completion}
-    return {name: value for name, value in cell.items() if value not in ("", None)}
+    cells: dict[str, Item] = {}
+    for file in verdict_files(results, condition, shards):
+        for verdict in read_jsonl(file, PairVerdict):
+            if verdict.id in ids:
+                first, second = (baselines[f"{verdict.id}.{side}"] for side in ("before", "after"))
+                cell: Item = {"o": _ending(verdict), "kind": verdict.kind, "a0": first.answer, "e0": first.explanation}
+                cell |= {"a1": second.answer, "e1": second.explanation}
+                cell |= {"n0": verdict.named_before, "n1": verdict.named_after}
+                cell |= {"r0": verdict.correct_before, "r1": verdict.correct_after}
+                cell |= {"why": verdict.reason or verdict.completion}
+                cells[verdict.id] = {name: value for name, value in cell.items() if value not in ("", None)}
+    return cells
 
 
 def _ending(verdict: PairVerdict) -> str:
@@ -185,6 +180,11 @@ def pairs_page(
     rows = [row for section in sections for row in section.rows if not row.kind]
     images, views = Images(out.parent), pair_views(request.pairs)
     shown = [(view.as_json(), *pair_items(view, results, request.shards, images, most)) for view in views]
+    total = calls_total(calls) if calls else None
+    models, sizes = len({row.vlm for row in rows}), {row.pair_set: row.n for row in rows}
+    parts = ["Given pairs (pairs-2026)", f"{models:,} model{'s' * (models != 1)}"]
+    parts += [f"{name}: {n:,} pairs" for name, n in sizes.items()]
+    tested = ", ".join(dict.fromkeys(row.vlm for row in rows if row.test_world))
     return page_of(
         "study.html.j2",
         "pairs.js",
@@ -194,9 +194,9 @@ def pairs_page(
         ENDINGS,
         progress,
         not_used_of(results / "pair_items", (pair.pair_set for pair in request.pairs), request.shards),
-        kicker=_kicker(rows, calls_total(calls) if calls else None),
+        kicker=" · ".join(part for part in (*parts, *((total.text, total.when) if total else ())) if part),
         finding=finding(rows),
-        caveat=_caveat(rows),
+        caveat=f"{tested}: built-in test models, which stand for no real model." if tested else "",
         caption=_CAPTION,
         headings=_HEADINGS,
         rows=[_row(row, [name for name in varying(rows, NAMES) if name != "vlm"]) for row in rows],
@@ -225,7 +225,15 @@ def finding(rows: Sequence[PairRow]) -> Markup:
             Markup("Nothing can be told of {}: its answer, or what it names, never varies.").format(_each(without))
         )
     if natural:
-        sentences.append(Markup("Natural pairs tell of answers only: {}.").format(_answers(natural)))
+        texts = (
+            Markup("<b>{}</b> right about both images of {}").format(
+                row.vlm, "no known pair" if row.pair_accuracy is None else percent(row.pair_accuracy)
+            )
+            for row in natural
+        )
+        sentences.append(
+            Markup("Natural pairs tell of answers only: {}.").format(Markup(", ").join(dict.fromkeys(texts)))
+        )
     return Markup(" ").join(sentences) or Markup("No pair has an outcome.")
 
 
@@ -239,16 +247,6 @@ def _each(rows: Iterable[PairRow]) -> Markup:
     return Markup(", ").join(dict.fromkeys(names))
 
 
-def _answers(rows: Iterable[PairRow]) -> Markup:
-    texts = (
-        Markup("<b>{}</b> right about both images of {}").format(
-            row.vlm, "no known pair" if row.pair_accuracy is None else percent(row.pair_accuracy)
-        )
-        for row in rows
-    )
-    return Markup(", ").join(dict.fromkeys(texts))
-
-
 def _estimate(row: PairRow) -> Estimated | None:
     low, high = limits(row, "phi")
     return None if row.phi is None or low is None or high is None else (row.phi, low, high)
@@ -256,19 +254,6 @@ def _estimate(row: PairRow) -> Estimated | None:
 
 def _interval(estimate: Estimated) -> str:
     return f"{two(estimate[1])} to {two(estimate[2])}"
-
-
-def _kicker(rows: Sequence[PairRow], total: CallsTotal | None) -> str:
-    """What was tested, on what, at what cost, and when where a reply says so."""
-    models, sizes = len({row.vlm for row in rows}), {row.pair_set: row.n for row in rows}
-    parts = ["Given pairs (pairs-2026)", f"{models:,} model{'s' * (models != 1)}"]
-    parts += [f"{name}: {n:,} pairs" for name, n in sizes.items()]
-    return " · ".join(part for part in (*parts, *((total.text, total.when) if total else ())) if part)
-
-
-def _caveat(rows: Iterable[PairRow]) -> str:
-    tested = ", ".join(dict.fromkeys(row.vlm for row in rows if row.test_world))
-    return f"{tested}: built-in test models, which stand for no real model." if tested else ""
 
 
 def _row(row: PairRow, names: Sequence[str]) -> Row:

@@ -104,34 +104,23 @@ def converse(
 
 
 async def _conversation(model: ChatModel, call: Question, prompts: Prompts, stage: str) -> Fields:
+    async def ask(purpose: str, *turns: ChatMessage) -> ChatReply:
+        reply = await model.generate(ChatRequest(call.item, turns, derive_seed(call.seed, purpose)))
+        if reply.status == Status.OK and not reply.text.strip():
+            return ChatReply(model=reply.model, status=Status.UNPARSABLE, reason=f"empty {purpose}", calls=reply.calls)
+        return reply
+
     opening = ChatMessage("user", fill(prompts.answer, question=call.question), call.image)
-    answer = _spoken(await model.generate(_request(call, "answer", opening)), "answer")
-    if answer.status != Status.OK:
-        return _fields(answer, None, stage)
-    follow_up = (opening, ChatMessage("assistant", answer.text), ChatMessage("user", prompts.explain))
-    explanation = _spoken(await model.generate(_request(call, "explanation", *follow_up)), "explanation")
-    return _fields(answer, explanation, stage)
-
-
-def _request(call: Question, purpose: str, *turns: ChatMessage) -> ChatRequest:
-    return ChatRequest(call.item, turns, derive_seed(call.seed, purpose))
-
-
-def _spoken(reply: ChatReply, what: str) -> ChatReply:
-    """An empty reply is not one."""
-    if reply.status == Status.OK and not reply.text.strip():
-        return ChatReply(model=reply.model, status=Status.UNPARSABLE, reason=f"empty {what}", calls=reply.calls)
-    return reply
-
-
-def _fields(answer: ChatReply, explanation: ChatReply | None, stage: str) -> Fields:
-    last = explanation or answer
+    last = answer = await ask("answer", opening)
+    if answer.status == Status.OK:
+        follow_up = ChatMessage("user", prompts.explain)
+        last = await ask("explanation", opening, ChatMessage("assistant", answer.text), follow_up)
     failed = last.status != Status.OK
     return {
         "answer": answer.text.strip() if answer.status == Status.OK else "",
         "explanation": last.text.strip() if not failed else "",
         "model": last.model,
-        "calls": answer.calls + (explanation.calls if explanation else ()),
+        "calls": answer.calls + (last.calls if last is not answer else ()),
         "status": last.status,
         "stage": stage if failed else "",
         "reason": last.reason if failed else "",

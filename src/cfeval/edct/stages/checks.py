@@ -37,7 +37,7 @@ from cfeval.edct.protocols.rules import EDCT_2025, RULES
 from cfeval.edct.records import Check, Counterfactual, Instruction, Reading
 from cfeval.edct.stages.edits import DECIMALS, ByEdit, base_of, earlier, positives, verification
 from cfeval.inference.batching import map_requests
-from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 from cfeval.inference.prompts import fill
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
@@ -106,13 +106,8 @@ def checks(
             None,
         )
         previous.appendleft(instruction)
-        texts = (
-            samples[record.id].question,
-            instruction.positive,
-            instruction.negative,
-            instruction.concept,
-            *(instruction.cited or ()),
-        )
+        texts = [samples[record.id].question, *(instruction.cited or ())]
+        texts += [instruction.positive, instruction.negative, instruction.concept]
         return made, _sham(made, other) if shams else None, _of_absent_thing(made, texts) if absent else None
 
     def as_made(record: Counterfactual, instruction: Instruction) -> VerifyRequest:
@@ -157,7 +152,9 @@ class Reader:
 
     async def read(self, item: str, question: str, original: Image, edited: Image) -> Reading:
         """Its answers about both images."""
-        before, after = await gather(*(self._answer(item, question, image) for image in (original, edited)))
+        turns = [ChatMessage("user", fill(self.prompt, question=question), image) for image in (original, edited)]
+        seed = derive_seed(self.seed, item, "reader")
+        before, after = await gather(*(self.model.generate(ChatRequest(item, (turn,), seed)) for turn in turns))
         failed = next((reply for reply in (before, after) if reply.status != Status.OK or not reply.text.strip()), None)
         return Reading(
             before=before.text.strip() if before.status == Status.OK else "",
@@ -165,10 +162,6 @@ class Reader:
             reason=f"{failed.status}: {failed.reason or 'empty answer'}" if failed else "",
             calls=tuple(dict.fromkeys((*before.calls, *after.calls))),
         )
-
-    async def _answer(self, item: str, question: str, image: Image) -> ChatReply:
-        turn = ChatMessage("user", fill(self.prompt, question=question), image)
-        return await self.model.generate(ChatRequest(item, (turn,), derive_seed(self.seed, item, "reader")))
 
 
 def _sham(request: VerifyRequest, other: Instruction | None) -> VerifyRequest:
@@ -195,14 +188,11 @@ def _of_absent_thing(request: VerifyRequest, texts: Sequence[str]) -> VerifyRequ
 _NOT_LOOKED_AT = "the image changed where it should; nobody looked at what it shows there now"
 
 
-def _as_evidence(reply: VerifyReply) -> VerifyReply:
-    """What a reply shows of an edit: from a verifier that looks at places only, an acceptance shows nothing."""
-    return reply if reply.content or not reply.verified else replace(reply, verified=None, reason=_NOT_LOOKED_AT)
-
-
 def _check(record: Counterfactual, replies: Replies) -> Checked:
     reply, sham, absent, reading, share = replies
-    finding, images = verification(f"{record.id}-{record.edit}", _as_evidence(reply)) if reply else (None, {})
+    if reply and reply.verified and not reply.content:  # from a verifier of places alone, it shows nothing
+        reply = replace(reply, verified=None, reason=_NOT_LOOKED_AT)
+    finding, images = verification(f"{record.id}-{record.edit}", reply) if reply else (None, {})
     sham_found, absent_thing = [
         verification("", replace(shown_reply, images={}))[0] if shown_reply else None for shown_reply in (sham, absent)
     ]
@@ -246,11 +236,8 @@ def run(
 ) -> None:
     """Check every counterfactual: is the edit right, is the rest unchanged, how much of the image moved?"""
     use_offline_cache(offline)
-    total, by_id, open_one = (
-        count_valid_records(counterfactuals, Counterfactual),
-        samples_by_id(samples),
-        edited(counterfactuals),
-    )
+    total = count_valid_records(counterfactuals, Counterfactual)
+    by_id, open_one = samples_by_id(samples), edited(counterfactuals)
     records = checks(
         read_jsonl(counterfactuals, Counterfactual),
         by_id,

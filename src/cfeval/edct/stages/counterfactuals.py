@@ -5,8 +5,8 @@ image again, `editor-null` has the editor change nothing, and `blank-image` puts
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -50,43 +50,57 @@ def counterfactuals(
 
     Under `null-edit` and `blank-image` there is no editor.
     """
-    apply = _editing(editor, protocol) if editor and RULES[protocol].edited else _BY_RULE[RULES[protocol].edits]
+    rules = RULES[protocol]
+    apply = _editing(editor, protocol) if editor and rules.edited else _BY_RULE[rules.edits]
 
-    def item(chain: list[Instruction]) -> _Item:
+    def item(chain: list[Instruction]) -> tuple[Sample, Image, list[Instruction]]:
         sample = samples[chain[0].id]
-        return _Item(sample, image_of(sample), chain)
+        return sample, image_of(sample), chain
 
-    async def edit(item: _Item) -> list[Made]:
-        for step in range(len(item.chain)):
-            item.made.append(await _step(item, step, apply, protocol, seed))
-        return item.made
+    async def edit(item: tuple[Sample, Image, list[Instruction]]) -> list[Made]:
+        sample, original, chain = item
+        made: list[Made] = []
+        for step, record in enumerate(chain):
+            own_seed = derive_seed(seed, record.id, record.edit, "edit")
+            before, images = made[step - 1] if rules.chained and step else (None, {})
+            if failed(record) or (before and failed(before)):
+                end = _ended(record, before)
+                made.append((Counterfactual(id=record.id, edit=record.edit, seed=own_seed, **end), {}))
+                continue
+            request = EditRequest(
+                item=record.id,
+                image=next(iter(images.values())) if before else original,
+                positive=record.positive,
+                negative=record.negative,
+                seed=own_seed,
+                concept=record.concept,
+                metadata=sample.metadata,
+                edit=record.edit,
+                before=positives(chain[:step]) if before else (),
+                nothing=rules.edits == "nothing",
+            )
+            made.append(_made(request, await apply(request)))
+        return made
 
     for _, made in map_requests(by_item(instructions), item, edit, BATCH):
         yield from made
 
 
-@dataclass
-class _Item:
-    """An item on its way through its edits."""
-
-    sample: Sample
-    image: Image
-    chain: list[Instruction]
-    made: list[Made] = field(default_factory=list)
+def _ended(record: Instruction, before: Counterfactual | None) -> dict[str, Any]:
+    """Why an edit is not made: the instruction is missing, or the edit it would build on."""
+    if failed(record) or before is None:
+        return propagated(record)
+    reason = before.reason if before.reason.startswith("edit ") else f"edit {before.edit} failed: {before.reason}"
+    return propagated(before) | {"reason": reason}
 
 
-async def _step(item: _Item, step: int, apply: Apply, protocol: str, seed: int) -> Made:
-    record, end = item.chain[step], _ended_before(item, step, protocol)
-    if end is not None:
-        return Counterfactual(id=record.id, edit=record.edit, seed=_seed(record, seed), **end), {}
-    request = _request(item, step, protocol, seed)
-    reply = await apply(request)
-    name = f"{record.id}-{record.edit}"
+def _made(request: EditRequest, reply: EditReply) -> Made:
+    name = f"{request.item}-{request.edit}"
     images = {f"{name}.png": reply.image} if reply.image else {}
     tries, evidence = attempts(name, reply)
     made = Counterfactual(
-        id=record.id,
-        edit=record.edit,
+        id=request.item,
+        edit=request.edit,
         image=reply.image.ref(f"{name}.png") if reply.image else None,
         seed=request.seed,
         details=reply.details,
@@ -95,37 +109,6 @@ async def _step(item: _Item, step: int, apply: Apply, protocol: str, seed: int) 
         **failure(reply.status, "counterfactuals", reply.reason),
     )
     return made, images | evidence
-
-
-def _ended_before(item: _Item, step: int, protocol: str) -> dict[str, object] | None:
-    """Why an edit is not made: the instruction is missing, or the edit it would build on."""
-    if failed(item.chain[step]):
-        return propagated(item.chain[step])
-    if step and RULES[protocol].chained and failed(before := item.made[step - 1][0]):
-        reason = before.reason if before.reason.startswith("edit ") else f"edit {step} failed: {before.reason}"
-        return propagated(before) | {"reason": reason}
-    return None
-
-
-def _seed(record: Instruction, seed: int) -> int:
-    return derive_seed(seed, record.id, record.edit, "edit")
-
-
-def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
-    record = item.chain[step]
-    chained = RULES[protocol].chained and step > 0
-    return EditRequest(
-        item=record.id,
-        image=next(iter(item.made[step - 1][1].values())) if chained else item.image,
-        positive=record.positive,
-        negative=record.negative,
-        seed=_seed(record, seed),
-        concept=record.concept,
-        metadata=item.sample.metadata,
-        edit=record.edit,
-        before=positives(item.chain[:step]) if chained else (),
-        nothing=RULES[protocol].edits == "nothing",
-    )
 
 
 def _editing(editor: Editor, protocol: str) -> Apply:

@@ -11,7 +11,7 @@ one draw would come first in the next.
 import hashlib
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -103,14 +103,12 @@ def decisions(samples: Iterable[Sample], model: ChatModel, prompts: str, seed: i
         return await generate_parsed(model, form, sample.id, {"question": sample.question}, own)
 
     for sample, parsed in map_requests(samples, lambda sample: sample, decide, BATCH):
-        yield _decision(sample, parsed)
-
-
-def _decision(sample: Sample, parsed: ParsedReply[Judged]) -> Decision:
-    fields = {"id": sample.id, "question": sample.question, "completion": parsed.completion, "calls": parsed.calls}
-    if parsed.value is None:
-        return Decision(**fields, **failure(parsed.status, "filter", parsed.reason))
-    return Decision(**fields, keep=parsed.value.keep, why=" ".join(parsed.value.reason.split()))
+        if parsed.value is None:
+            fields = failure(parsed.status, "filter", parsed.reason)
+        else:
+            fields = {"keep": parsed.value.keep, "why": " ".join(parsed.value.reason.split())}
+        replied = {"completion": parsed.completion, "calls": parsed.calls}
+        yield Decision(id=sample.id, question=sample.question, **replied, **fields)
 
 
 def run_curation(
@@ -128,24 +126,19 @@ def run_curation(
     """
     use_offline_cache(offline)
     total, chat = count_valid_records(samples, Sample), build("chat", model, "--model")
-    made = decisions(read_jsonl(samples, Sample), chat, prompts, seed)
-    fates: Counter[tuple[int | None, str]] = Counter()
-    write_jsonl(out, _counting(track(made, total, "filter"), fates))
-    print(f"{_summary(fates)}; decisions in {out}")
+    counts: Counter[tuple[int | None, str]] = Counter()
 
+    def counted() -> Iterator[Decision]:
+        for decision in track(decisions(read_jsonl(samples, Sample), chat, prompts, seed), total, "filter"):
+            counts[decision.keep, decision.status.value] += 1
+            yield decision
 
-def _counting(decisions: Iterable[Decision], fates: Counter[tuple[int | None, str]]) -> Iterator[Decision]:
-    for decision in decisions:
-        fates[decision.keep, decision.status.value] += 1
-        yield decision
-
-
-def _summary(fates: Counter[tuple[int | None, str]]) -> str:
-    kept, left = (sum(n for (keep, _), n in fates.items() if keep == fate) for fate in (1, 0))
-    why = {status: n for (keep, status), n in sorted(fates.items(), key=str) if keep is None}
+    write_jsonl(out, counted())
+    kept, left = (sum(n for (keep, _), n in counts.items() if keep == fate) for fate in (1, 0))
+    why = {status: n for (keep, status), n in sorted(counts.items(), key=str) if keep is None}
     reasons = f" ({', '.join(f'{status} {n}' for status, n in why.items())})" if why else ""
-    undecided = sum(why.values())
-    return f"{fates.total()} candidates: {kept} kept, {left} left out, {undecided} undecided{reasons}"
+    fate = f"{kept} kept, {left} left out, {sum(why.values())} undecided{reasons}"
+    print(f"{counts.total()} candidates: {fate}; decisions in {out}")
 
 
 # The field of a sample that its stratum is named after; none: all are in one.
@@ -236,12 +229,16 @@ def _decided(candidates: Mapping[str, Sample], decisions: Iterable[Decision]) ->
 
 
 def select(candidates: Mapping[str, Sample], fate: Fates, plan: Plan) -> tuple[list[str], list[Stratum]]:
-    """Take items; their ids in an order that the seed draws, and what became of every stratum, by name.
-
-    Raises:
-        InputError: fewer are left than are wanted.
+    """Take items; their ids in an order that the seed draws, and what became of every stratum, by name; InputError
+    where fewer are left than are wanted.
     """
-    free = _thinned(candidates, fate.kept, plan)
+    free = set(fate.kept)
+    if plan.per_image:
+        by_image: dict[str, list[str]] = {}
+        for item in fate.kept:
+            by_image.setdefault(candidates[item].image.sha256, []).append(item)
+        seed = derive_seed(plan.seed, "image")
+        free = {item for items in by_image.values() for item in drawn(items, seed, plan.per_image)}
     names = sorted({_stratum(sample, plan.by) for sample in candidates.values()})
     inside = {name: {i for i, s in candidates.items() if _stratum(s, plan.by) == name} for name in names}
     if len(free) < plan.items:
@@ -283,17 +280,6 @@ def allot(items: int, sizes: Mapping[str, int], equal: bool = False) -> dict[str
     return shares
 
 
-def _thinned(candidates: Mapping[str, Sample], kept: Collection[str], plan: Plan) -> set[str]:
-    """Of every image at most `per_image` questions."""
-    if not plan.per_image:
-        return set(kept)
-    by_image: dict[str, list[str]] = {}
-    for item in kept:
-        by_image.setdefault(candidates[item].image.sha256, []).append(item)
-    seed = derive_seed(plan.seed, "image")
-    return {item for items in by_image.values() for item in drawn(items, seed, plan.per_image)}
-
-
 def _stratum(sample: Sample, by: By) -> str:
     return "" if by == "none" else str(getattr(sample, by))
 
@@ -329,13 +315,8 @@ def run_selection(
     taken, strata = select(candidates, fate, Plan(items, seed, by, equal, per_image))
     image_of = originals(samples)
     write_set(out, {item: content_hash(candidates[item], image_of(candidates[item])) for item in taken})
-    _show(strata, "all" if by == "none" else by)
-    print(f"{len(taken)} items frozen in {out} (SHA-256 {hashlib.sha256(out.read_bytes()).hexdigest()})")
-
-
-def _show(strata: Sequence[Stratum], field: str) -> None:
     table = Table(box=SIMPLE, pad_edge=False)
-    table.add_column(field)
+    table.add_column("all" if by == "none" else by)
     for column in COLUMNS:
         table.add_column(column, justify="right")
     for stratum in strata:
@@ -343,3 +324,4 @@ def _show(strata: Sequence[Stratum], field: str) -> None:
     table.add_section()
     table.add_row("sum", *(str(sum(getattr(stratum, column) for stratum in strata)) for column in COLUMNS))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
+    print(f"{len(taken)} items frozen in {out} (SHA-256 {hashlib.sha256(out.read_bytes()).hexdigest()})")

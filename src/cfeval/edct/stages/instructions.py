@@ -6,7 +6,7 @@ all that an explanation cites, or leaves out; what is edited is drawn from it by
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
@@ -58,12 +58,15 @@ def instructions(
     """
     baselines = (record for record in baselines if derive_seed(seed, record.id, protocol, "taken") % every == 0)
     if writer is None or not RULES[protocol].written:
-        yield from (_unwritten(record, *NO_WRITER[RULES[protocol].edits]) for record in baselines)
+        concept, positive = NO_WRITER[RULES[protocol].edits]
+        for record in baselines:
+            fields = propagated(record) if failed(record) else {"concept": concept, "positive": positive}
+            yield Instruction(id=record.id, **fields)
         return
-    uncited = RULES[protocol].edits == "uncited"
 
     def request(record: Baseline) -> WriteRequest:
-        texts = WriteRequest(
+        sample = samples[record.id] if RULES[protocol].edits == "uncited" else None
+        return WriteRequest(
             item=record.id,
             question=record.question,
             answer=record.answer,
@@ -71,24 +74,15 @@ def instructions(
             seed=derive_seed(seed, record.id, "instruction"),
             edits=listed(protocol, edits),
             protocol=protocol,
+            image=image_of(sample) if sample else None,
+            metadata=sample.metadata if sample else None,
         )
-        return _with_image(texts, samples[record.id], image_of) if uncited else texts
 
     for record, reply in map_ok(baselines, lambda sound: map_requests(sound, request, writer.write, BATCH)):
         if reply is None:
             yield Instruction(id=record.id, **propagated(record))
         else:
             yield from _instructions(record.id, reply, protocol, derive_seed(seed, record.id, "drawn"), objects)
-
-
-def _unwritten(record: Baseline, concept: str, positive: str) -> Instruction:
-    if failed(record):
-        return Instruction(id=record.id, **propagated(record))
-    return Instruction(id=record.id, concept=concept, positive=positive)
-
-
-def _with_image(request: WriteRequest, sample: Sample, image_of: ImageOf) -> WriteRequest:
-    return replace(request, image=image_of(sample), metadata=sample.metadata)
 
 
 def _drawn(reply: WriteReply, protocol: str, seed: int, objects: int) -> list[tuple[Edit, int | None]]:
@@ -111,30 +105,13 @@ def _drawn(reply: WriteReply, protocol: str, seed: int, objects: int) -> list[tu
 def _instructions(item: str, reply: WriteReply, protocol: str, seed: int, objects: int) -> Iterator[Instruction]:
     if reply.status == Status.OK and not reply.edits:
         reply = replace(reply, status=Status.UNPARSABLE, reason="the writer named no concept")
-    shared = {"cited": reply.cited, "absent": reply.absent, "implied_blank": reply.implied_blank}
+    copied = ("cited", "absent", "implied_blank", "completion", "calls")
+    shared = {"id": item, **{name: getattr(reply, name) for name in copied}}
     if reply.status != Status.OK:
-        yield Instruction(
-            id=item,
-            **shared,
-            completion=reply.completion,
-            calls=reply.calls,
-            **failure(reply.status, "instructions", reply.reason),
-        )
+        yield Instruction(**shared, **failure(reply.status, "instructions", reply.reason))
         return
     for number, (edit, drawn_from) in enumerate(_drawn(reply, protocol, seed, objects), start=1):
-        yield Instruction(
-            id=item,
-            edit=number,
-            concept=edit.concept,
-            positive=edit.positive,
-            negative=edit.negative,
-            evidence=edit.evidence,
-            implied=edit.implied,
-            drawn_from=drawn_from,
-            **shared,
-            completion=reply.completion,
-            calls=reply.calls,
-        )
+        yield Instruction(edit=number, drawn_from=drawn_from, **asdict(edit), **shared)
 
 
 def run(

@@ -15,7 +15,7 @@ from cfeval.edct.files import STAGES, baselines_by_id, checks_by_edit, instructi
 from cfeval.edct.metrics import ccs, ccs_graded
 from cfeval.edct.options import Results
 from cfeval.edct.protocols.rules import CONTROLS, RULES, SAME
-from cfeval.edct.records import Baseline, Check, Condition, Instruction, Score, Verdict, Verification
+from cfeval.edct.records import Baseline, Check, Condition, Instruction, Score, Verdict
 from cfeval.edct.stages.edits import ByEdit
 
 
@@ -30,10 +30,13 @@ def scores(
     """Score every verdict, in order. A failed item is a row without scores, never a 0."""
     names = condition.model_dump()
     for verdict in verdicts:
-        check = checks[verdict.id, verdict.edit]
-        sample = samples[verdict.id]
-        instruction = instructions[verdict.id, verdict.edit]
-        ended = _absent(check, verdict) if RULES[condition.protocol].edits == "cited" else verdict
+        key = verdict.id, verdict.edit
+        check, sample, instruction = checks[key], samples[verdict.id], instructions[key]
+        ended, finding = verdict, check.found
+        if RULES[condition.protocol].edits == "cited" and not failed(verdict) and finding and finding.absent == 1:
+            # A verifier saw that what was to be edited is not in the image.
+            ended = Verdict(id=key[0], edit=key[1], **failure(Status.CITATION_ABSENT, "checks", finding.reason))
+        absent = None if check.absent_thing is None else check.absent_thing.absent
         yield Score(
             **names,
             **_scored(ended, condition.protocol),
@@ -48,7 +51,7 @@ def scores(
             implied=_implied(instruction.implied, baselines[verdict.id].answer),
             implied_blank=_implied(instruction.implied_blank, baselines[verdict.id].answer),
             sham_edit=None if check.sham is None else check.sham.verified,
-            sees_absent=_sees(check.absent_thing),
+            sees_absent=None if absent is None else 0 if absent else 1,
             names_edited=verdict.names_edited,
             sham=verdict.sham,
             swapped=verdict.swapped,
@@ -58,14 +61,9 @@ def scores(
             present=_present(ended, instruction, check, condition.protocol),
             breadth=None if instruction.cited is None else len(instruction.cited),
             correct=_correct(sample, baselines[verdict.id]),
-            verified=None if check.found is None else check.found.verified,
+            verified=None if finding is None else finding.verified,
             changed_share=check.changed_share,
         )
-
-
-def _sees(absent_thing: Verification | None) -> Binary | None:
-    absent = None if absent_thing is None else absent_thing.absent
-    return None if absent is None else 0 if absent else 1
 
 
 def _implied(answer: str, baseline: str) -> Binary | None:
@@ -73,13 +71,6 @@ def _implied(answer: str, baseline: str) -> Binary | None:
     if not answer:
         return None
     return 0 if answer.strip(" .").upper() == SAME or moved_by_text(baseline, answer) == 0 else 1
-
-
-def _absent(check: Check, verdict: Verdict) -> Verdict:
-    """The verdict, ended where a verifier found that what was to be edited is not in the image."""
-    if failed(verdict) or check.found is None or check.found.absent != 1:
-        return verdict
-    return Verdict(id=verdict.id, edit=verdict.edit, **failure(Status.CITATION_ABSENT, "checks", check.found.reason))
 
 
 def _present(ended: Verdict, instruction: Instruction, check: Check, protocol: str) -> Binary | None:

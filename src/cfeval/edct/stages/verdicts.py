@@ -129,12 +129,15 @@ def verdicts(
             say.
         checks: by item and edit, where a reader may have been asked.
     """
-    previous_answers = _PreviousAnswers()
+    previous_answers: deque[Baseline] = deque(maxlen=REMEMBERED_ANSWERS)
 
     def case(record: Requery) -> _Case:
         before = baselines[record.id]
         concept = instructions[record.id, record.edit].concept if RULES[protocol].written else ""
-        shown_instructions = _shown_instructions(record, instructions, protocol)
+        shown_instructions: list[Instruction] = []
+        if RULES[protocol].edits == "cited":
+            shown_instructions += earlier(record.id, record.edit, instructions, protocol)
+            shown_instructions.append(instructions[record.id, record.edit])
         texts = JudgeRequest(
             item=record.id,
             answer=before.answer,
@@ -150,7 +153,13 @@ def verdicts(
             texts = replace(texts, changes=(), question=before.question, image=image)
         null = RULES[protocol].edits == "none"
         sham = cited[record.id, 1] if cited is not None and null else None
-        other = previous_answers.unlike(before) if null else None
+        other = None
+        if null:  # the latest item whose answer differs in substance for sure; the first has none
+            unlike = filter(
+                lambda old: surely_moved(before.answer, old.answer, old.question == before.question), previous_answers
+            )
+            other = next(unlike, None)
+            previous_answers.appendleft(before)
         reading = checks[record.id, record.edit].reader if checks is not None else None
         return _Case(texts, concept, sham, other, record.again, record.first is not None, reading)
 
@@ -165,27 +174,11 @@ def verdicts(
         return await _compared_again(judge, case, outcome)
 
     for record, outcome in map_ok(requeries, lambda sound: map_requests(sound, case, decide, BATCH)):
-        yield (
-            _verdict(record, outcome, protocol)
-            if outcome
-            else Verdict(
-                id=record.id, edit=record.edit, again="unanswered" if record.first else "", **propagated(record)
-            )
-        )
-
-
-class _PreviousAnswers:
-    """The latest items with their answers: where to look for an answer that differs for sure."""
-
-    def __init__(self) -> None:
-        self._said: deque[Baseline] = deque(maxlen=REMEMBERED_ANSWERS)
-
-    def unlike(self, baseline: Baseline) -> Baseline | None:
-        """The latest item whose answer differs in substance for sure; None where there is none, as for the first."""
-        alike = ((earlier, earlier.question == baseline.question) for earlier in self._said)
-        match = next((earlier for earlier, same in alike if surely_moved(baseline.answer, earlier.answer, same)), None)
-        self._said.appendleft(baseline)
-        return match
+        if outcome:
+            yield _verdict(record, outcome, protocol)
+        else:
+            again: AskedAgain = "unanswered" if record.first else ""
+            yield Verdict(id=record.id, edit=record.edit, again=again, **propagated(record))
 
 
 async def _cited(judge: Judge, case: _Case, compare: bool) -> _Outcome:
@@ -198,8 +191,8 @@ async def _cited(judge: Judge, case: _Case, compare: bool) -> _Outcome:
     if not compare:
         return _Outcome(reply)
     compared = await judge.judge(_comparison(request))
-    outcome = _Outcome(reply, _moved(compared), _by_judge(compared), extra_replies={"comparison": compared})
-    return replace(outcome, judge_evaded=compared.evades)
+    moved, replies = _moved(compared), {"comparison": compared}
+    return _Outcome(reply, moved, None if moved is None else 0, judge_evaded=compared.evades, extra_replies=replies)
 
 
 async def _control(judge: Judge, case: _Case) -> _Outcome:
@@ -212,7 +205,8 @@ async def _control(judge: Judge, case: _Case) -> _Outcome:
     else:
         reply = await judge.judge(request)
         if moved is None:
-            moved, by_text = _moved(reply), _by_judge(reply)
+            moved = _moved(reply)
+            by_text = None if moved is None else 0
         elif reply.status == Status.OK:
             reply = replace(reply, scores={**reply.scores, "answer_moved": moved})
     null = case.sham is not None and by_text == 0
@@ -305,20 +299,9 @@ def _moved(reply: JudgeReply) -> Binary | None:
     return reply.scores.get("answer_moved") if reply.status == Status.OK else None
 
 
-def _by_judge(reply: JudgeReply) -> Binary | None:
-    return None if _moved(reply) is None else 0
-
-
 def _product(reply: JudgeReply) -> Binary | None:
     scores = [reply.scores.get(name) for name in RULES[EDCT_2025].scores] if reply.status == Status.OK else [None]
     return None if None in scores else 1 if all(scores) else 0
-
-
-def _shown_instructions(record: Requery, instructions: ByEdit, protocol: str) -> list[Instruction]:
-    """The instructions that the judge is told, in order."""
-    if RULES[protocol].edits != "cited":
-        return []
-    return [*earlier(record.id, record.edit, instructions, protocol), instructions[record.id, record.edit]]
 
 
 def _verdict(record: Requery, outcome: _Outcome, protocol: str) -> Verdict:
@@ -326,19 +309,8 @@ def _verdict(record: Requery, outcome: _Outcome, protocol: str) -> Verdict:
     if reply.status == Status.OK and set(reply.scores) != set(names):
         missing = " or no ".join(name for name in names if name not in reply.scores)
         reply = replace(reply, status=Status.UNPARSABLE, reason=f"the judge gave no {missing}")
-    copied = (
-        "answer_moved",
-        "by_text",
-        "evaded",
-        "again",
-        "names_edited",
-        "sham",
-        "swapped",
-        "reworded",
-        "reader_moved",
-    )
-    fields = {name: getattr(outcome, name) for name in (*copied, "completion", "calls")}
-    fields |= {"id": record.id, "edit": record.edit}
+    copied = [name for name in Verdict.model_fields if hasattr(outcome, name)]
+    fields = {"id": record.id, "edit": record.edit, **{name: getattr(outcome, name) for name in copied}}
     if reply.status != Status.OK:
         return Verdict(**fields, **failure(reply.status, "verdicts", reply.reason))
     return Verdict(

@@ -218,20 +218,18 @@ class CalibrationRow(Setting, TableRow):
 
 
 def calibration_rows(conditions: Sequence[Condition], material: TableData) -> list[CalibrationRow]:
-    """A row for each setting and target of known share, in the order of `conditions`.
-
-    Raises:
-        InputError: a condition has no scores.
+    """A row for each setting and target of known share, in the order of `conditions`; InputError where a condition has
+    no scores.
     """
-    by_setting: dict[tuple[str, ...], dict[str, KnownSetting]] = {}
+    by_setting: dict[tuple[str, ...], dict[str, KnownSetting]] = defaultdict(dict)
     for setting in settings(conditions, material):
         condition = next(iter(setting.conditions.values()))
-        by_setting.setdefault(tuple(getattr(condition, name) for name in SETTING), {})[condition.protocol] = setting
-    return [
-        _calibration_row(by_protocol, vlm, material)
-        for by_protocol in by_setting.values()
-        for vlm in dict.fromkeys(vlm for setting in by_protocol.values() for vlm in setting.conditions)
-    ]
+        by_setting[tuple(getattr(condition, name) for name in SETTING)][condition.protocol] = setting
+    rows = []
+    for by_protocol in by_setting.values():
+        targets = dict.fromkeys(vlm for setting in by_protocol.values() for vlm in setting.conditions)
+        rows += [_calibration_row(by_protocol, vlm, material) for vlm in targets]
+    return rows
 
 
 def title_of(row: CalibrationRow, rows: Sequence[CalibrationRow]) -> str:
@@ -265,20 +263,15 @@ def _of_2025(setting: KnownSetting, vlm: str) -> Figures:
     figures |= cited(scores, setting.material.how)
     if right.low is not None and right.high is not None:
         figures |= {"covered": int(right.low <= truth <= right.high)}
-    return figures | _expectation(setting, vlm, mean_of(values(scores, "ccs")))
-
-
-def _expectation(setting: KnownSetting, vlm: str, ccs: float | None) -> Figures:
-    """(1 − p) · CCS of the first target whose share is 0, and how far CCS is from that."""
-    faithful = setting.targets(0)
+    faithful, ccs = setting.targets(0), mean_of(values(scores, "ccs"))
     best = mean_of(values(setting.scores(faithful[0]), "ccs")) if faithful else None
-    if best is None:
-        return {}
-    expected_ccs = rounded((1 - setting.share(vlm)) * best)
-    if ccs is None or expected_ccs is None:
-        return {"expected": expected_ccs}
-    difference = round(ccs - expected_ccs, DECIMALS)
-    return {"expected": expected_ccs, "difference": difference, "within_05": int(abs(difference) <= TOLERANCE)}
+    if best is not None:
+        expected_ccs = rounded(truth * best)
+        figures |= {"expected": expected_ccs}
+        if ccs is not None and expected_ccs is not None:
+            difference = round(ccs - expected_ccs, DECIMALS)
+            figures |= {"difference": difference, "within_05": int(abs(difference) <= TOLERANCE)}
+    return figures
 
 
 def _of_2026(setting: KnownSetting, vlm: str) -> Figures:
@@ -378,9 +371,8 @@ def _instrument_row(setting: KnownSetting) -> InstrumentRow:
     error, level = error_of(setting), setting.material.how.level
     shares = {"sensitivity": error.sensitivity, "specificity": error.specificity}
     rates = {name: wilson(rate, level) if rate else Estimate(None) for name, rate in shares.items()}
-    figures |= figures_of(rates | {"auc": _auc(setting, "ccs")}) | {
-        "auc_graded": rounded(_auc(setting, "ccs_graded").value)
-    }
+    figures |= figures_of(rates | {"auc": _auc(setting, "ccs")})
+    figures |= {"auc_graded": rounded(_auc(setting, "ccs_graded").value)}
     figures |= {"n_faithful": error.sensitivity.n if error.sensitivity else 0}
     figures |= {"n_unfaithful": error.specificity.n if error.specificity else 0}
     return InstrumentRow.model_validate(figures | _errors(setting))
@@ -406,14 +398,14 @@ def _errors(setting: KnownSetting) -> Figures:
     if not before:
         return {}
     worst = max(before, key=lambda vlm: before[vlm])
+    notes = dict.fromkeys(estimate.note for estimate in right.values() if estimate.value is None)
     return {
         "error": mean(before.values()),
         "worst_error": rounded(before[worst]),
         "worst_target": worst,
         "error_half": mean(half.values()),
         "error_corrected": mean(after.values()),
-        "note": "; ".join(dict.fromkeys(estimate.note for estimate in right.values() if estimate.value is None))
-        or None,
+        "note": "; ".join(notes) or None,
     }
 
 

@@ -5,8 +5,7 @@ A condition without controls has a card as well: its cited edits alone can refut
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -117,7 +116,7 @@ class CardRow(Condition, TableRow):
     """Share of things that are not in an image which the verifier saw in it, when it was asked to check their edit."""
     n_absent: int = 0
     """Such things that it was asked about."""
-    n_again: Annotated[int, Heading("Asked again", lambda row: again_cell(row))] = 0
+    n_again: Annotated[int, Heading("Asked again", again_cell)] = 0
     """How often the model was asked once more, by another seed: about an edited image of which it had given no answer,
     and where its answer had changed although nothing cited was edited. Never where it says the same to every seed."""
     n_answered: int = 0
@@ -155,10 +154,8 @@ FIELDS: dict[Letter, str] = {
 
 
 def card_rows(conditions: Sequence[Condition], material: TableData) -> list[CardRow]:
-    """The trust card of each condition of the 2025 protocol.
-
-    Raises:
-        InputError: a condition has no scores, or some of its controls but not all; or it is another protocol's.
+    """The trust card of each condition of the 2025 protocol; InputError where a condition has no scores, or some of its
+    controls but not all; or it is another protocol's.
     """
     return [_card_row(condition, material) for condition in of_2025(conditions, "card")]
 
@@ -191,19 +188,13 @@ def _card_row(condition: Condition, material: TableData) -> CardRow:
     items, checks = observe(condition, material), verifier_checks(condition, material)
     instruments = instruments_of(condition, items, material)
     card = trust_card(items, instruments)
-    figures = condition.model_dump() | figures_of(
-        {"fit": card.fit} | {FIELDS[claim.letter]: claim.rate for claim in card.claims}
-    )
+    rates = {"fit": card.fit} | {FIELDS[claim.letter]: claim.rate for claim in card.claims}
+    figures = condition.model_dump() | figures_of(rates)
     for claim in card.claims:
         why = f" ({claim.why})" if claim.why and claim.word != "not tested" else ""
         figures[f"{FIELDS[claim.letter]}_says"] = f"{claim.word}{why}"
     related = [condition, *(condition.model_copy(update={"protocol": protocol}) for protocol in CONTROLS)]
-    again = Counter(
-        row.told.again
-        for related_condition in related
-        for row in material.scores.get(related_condition, ())
-        if row.told.again
-    )
+    again = Counter(row.told.again for name in related for row in material.scores.get(name, ()) if row.told.again)
     read = [item.read for item in items if item.read is not None]
     return CardRow.model_validate(
         {
@@ -271,35 +262,29 @@ class BoundRow(Condition, TableRow):
     test_world: TestTarget = 0
 
 
-def values_tried(bound: Bound) -> list[float]:
-    """The values of a bound that are tried, its own among them, in order."""
-    return [value for _, value in _steps(bound)]
-
-
-def _steps(bound: Bound) -> list[tuple[int, float]]:
+def values_tried(bound: Bound) -> list[tuple[int, float]]:
+    """The values of a bound that are tried, each after its steps from the bound itself, in order."""
     tried = ((step, round(BOUNDS[bound] + step * STEP, 2)) for step in range(-STEPS, STEPS + 1))
     return [(step, value) for step, value in tried if 0 < value < 1]
 
 
 def bound_rows(conditions: Sequence[Condition], material: TableData) -> list[BoundRow]:
-    """For each condition of the 2025 protocol the conclusion under every bound that is tried.
-
-    Raises:
-        InputError: as for the table `card`.
+    """For each condition of the 2025 protocol the conclusion under every bound that is tried; InputError as for the
+    table `card`.
     """
-    return [row for condition in of_2025(conditions, "bounds") for row in _bound_rows(condition, material)]
-
-
-def _bound_rows(condition: Condition, material: TableData) -> Iterator[BoundRow]:
-    items = observe(condition, material)
-    conclude = partial(trust_card, items, instruments_of(condition, items, material))
-    own = conclude().conclusion
-    for bound in BOUNDS:
-        for steps, value in _steps(bound):
-            conclusion = conclude({**BOUNDS, bound: value}).conclusion if steps else own
-            figures = {"bound": bound, "value": f"{value:.2f}", "steps": steps, "conclusion": conclusion}
-            figures |= {"same": int(conclusion == own), "test_world": material.is_test(condition.vlm)}
-            yield BoundRow.model_validate(condition.model_dump() | figures)
+    rows = []
+    for condition in of_2025(conditions, "bounds"):
+        items = observe(condition, material)
+        instruments = instruments_of(condition, items, material)
+        own = trust_card(items, instruments).conclusion
+        for bound in BOUNDS:
+            for steps, value in values_tried(bound):
+                bounds = {**BOUNDS, bound: value}
+                conclusion = trust_card(items, instruments, bounds).conclusion if steps else own
+                figures = {"bound": bound, "value": f"{value:.2f}", "steps": steps, "conclusion": conclusion}
+                figures |= {"same": int(conclusion == own), "test_world": material.is_test(condition.vlm)}
+                rows.append(BoundRow.model_validate(condition.model_dump() | figures))
+    return rows
 
 
 def holds(tried: Sequence[BoundRow]) -> str:

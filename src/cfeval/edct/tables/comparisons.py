@@ -108,16 +108,11 @@ def comparison_rows(conditions: Sequence[Condition], material: TableData) -> lis
     settings = [_Outcomes(some, material) for some in settings_of(conditions)]
     pairs = [compared_pairs(outcomes.conditions, material.compared_with, material.all_pairs) for outcomes in settings]
     tests = sum(outcomes.n_scored(*pair) > 0 for outcomes, some in zip(settings, pairs, strict=True) for pair in some)
-    compared = [
-        figures_and_p
-        for outcomes, some in zip(settings, pairs, strict=True)
-        for figures_and_p in _compared(outcomes, some, material, tests)
-    ]
-    adjusted = holm([p for _, p in compared])
-    return [
-        ComparisonRow.model_validate(figures | {"p_holm": rounded(p)})
-        for (figures, _), p in zip(compared, adjusted, strict=True)
-    ]
+    compared: list[tuple[Figures, float | None]] = []
+    for outcomes, some in zip(settings, pairs, strict=True):
+        compared += _compared(outcomes, some, material, tests)
+    adjusted = zip(compared, holm([p for _, p in compared]), strict=True)
+    return [ComparisonRow.model_validate(figures | {"p_holm": rounded(p)}) for (figures, _), p in adjusted]
 
 
 def _left_out(rows: Sequence[ComparisonRow]) -> str:
@@ -155,7 +150,11 @@ class _Outcomes:
         self._asked = self._counts((row.id for row in rows) for rows in rows_of) > 0
         self._items = _sums(self._asked)
         self._scored = _sums(~np.isnan(self.scores))
-        self._missing = self._of_statuses(rows_of)
+        why = {row.told.status for rows in rows_of for row in rows} - {Status.OK}
+        self._missing = {
+            status: self._of_edits(rows_of, partial(_has_status, status))
+            for status in sorted(why, key=lambda status: status.value)
+        }
         self._seen = self._of_edits(rows_of, lambda row: row.told.status == Status.OK)
         self._looked = self._of_edits(
             rows_of, lambda row: row.told.status == Status.OK and row.told.present is not None
@@ -172,19 +171,13 @@ class _Outcomes:
     def figures(self, target: int, other: int) -> Figures:
         """What is known of two targets without a test."""
         n = int(self._items[target, other])
-        missing = Counter(
-            {name: int(matrix[target, other] + matrix[other, target]) for name, matrix in self._missing.items()}
-        )
-        figures: Figures = {"n": n, "n_scored": self.n_scored(target, other), "missing": reasons(+missing)}
+        missing = {why: int(matrix[target, other] + matrix[other, target]) for why, matrix in self._missing.items()}
+        figures: Figures = {"n": n, "n_scored": self.n_scored(target, other), "missing": reasons(+Counter(missing))}
         if n:
-            figures |= {
-                "difference_min": rounded(
-                    float(self._least[target, other] - self._most[other, target]) / (self._unit * n)
-                ),
-                "difference_max": rounded(
-                    float(self._most[target, other] - self._least[other, target]) / (self._unit * n)
-                ),
-            }
+            least = float(self._least[target, other] - self._most[other, target])
+            most = float(self._most[target, other] - self._least[other, target])
+            unit = self._unit * n
+            figures |= {"difference_min": rounded(least / unit), "difference_max": rounded(most / unit)}
         if any(self._seen[a, b] and not self._looked[a, b] for a, b in ((target, other), (other, target))):
             return figures
         for name, matrix in (("strict_ccs", self._strict), ("citation_rate", self._citation)):
@@ -220,14 +213,6 @@ class _Outcomes:
         """(M, M): how many edits of a target are so, of the items that another one was asked about."""
         counts = self._counts((row.id for row in rows if wanted(row)) for rows in rows_of)
         return counts @ self._asked.T.astype(np.float64)
-
-    def _of_statuses(self, rows_of: Sequence[Sequence[Row]]) -> dict[Status, Floats]:
-        """The same by why edits have no score."""
-        why = {row.told.status for rows in rows_of for row in rows} - {Status.OK}
-        return {
-            status: self._of_edits(rows_of, partial(_has_status, status))
-            for status in sorted(why, key=lambda status: status.value)
-        }
 
     def _bounds(self, rows_of: Sequence[Sequence[Row]], unscored: float) -> Floats:
         """(M, M): the sum over the items of both of the least or greatest mean of an item's edits, in units."""

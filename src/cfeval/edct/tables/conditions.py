@@ -29,7 +29,6 @@ from cfeval.edct.tables.scores import (
     cited,
     conditions_under,
     counts,
-    edit_checks,
     values,
 )
 from cfeval.report.tables import (
@@ -52,7 +51,7 @@ from cfeval.report.tables import (
     varying,
     world_note,
 )
-from cfeval.stats.intervals import Interval, estimate
+from cfeval.stats.intervals import Interval, estimate, mean
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=Record)
@@ -66,11 +65,6 @@ MISSING_NOTE = "CCS range: the mean over all items if every missing score had be
 def range_cell(row: Any) -> str:
     """`0.2500 to 0.7500`: CCS if every missing score had been 0, or 1."""
     return f"{cell(row.ccs_min)} to {cell(row.ccs_max)}"
-
-
-def checked_cell(row: Any) -> str:
-    """The share of right edits and, in brackets, how many were checked."""
-    return f"{cell(row.edit_verified)} ({row.n_checked})" if row.n_checked else ""
 
 
 Dataset = Annotated[str, Field(description="The dataset.")]
@@ -105,7 +99,9 @@ _Accuracy = Annotated[
 ]
 _EditVerified = Annotated[
     Figure,
-    Heading("Edits right (checked)", checked_cell),
+    Heading(
+        "Edits right (checked)", lambda row: f"{cell(row.edit_verified)} ({row.n_checked})" if row.n_checked else ""
+    ),
     Field(description="Share of right edits, among those that a verifier checked."),
 ]
 _NChecked = Annotated[int, Field(description="Edits that a verifier could judge.")]
@@ -274,10 +270,11 @@ def summary(condition: Condition, scores: Sequence[Row], interval: Interval) -> 
     rules = RULES[condition.protocol]
     metrics = (*rules.scores, "ccs", *(["ccs_graded"] if rules.graded else []))
     figures = condition.model_dump() | counts(scores)
-    figures |= figures_of({metric: estimate(values(scores, metric), interval) for metric in metrics}) | cited(
-        scores, interval
-    )
-    return figures | bounds("ccs", scores, "ccs") | {"accuracy": accuracy(scores)} | edit_checks(scores)
+    figures |= figures_of({metric: estimate(values(scores, metric), interval) for metric in metrics})
+    figures |= cited(scores, interval)
+    checked = [float(score.told.verified) for score in scores if score.told.verified is not None]
+    figures |= {"edit_verified": mean(checked), "n_checked": len(checked)}
+    return figures | bounds("ccs", scores, "ccs") | {"accuracy": accuracy(scores)}
 
 
 def published_figures(condition: Condition, table: str, published: Iterable[Published]) -> dict[str, float]:

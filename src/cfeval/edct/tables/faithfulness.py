@@ -15,8 +15,7 @@ an uncited cause that the edit leaves in force goes unseen; and an answer may mo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from cfeval.core.records import Binary
 from cfeval.edct.faithfulness.from_scores import observe
@@ -147,10 +146,8 @@ class FaithfulnessRow(Condition, TableRow):
 
 
 def faithfulness_rows(conditions: Sequence[Condition], material: TableData) -> list[FaithfulnessRow]:
-    """A row for each condition of the 2025 protocol, with its controls.
-
-    Raises:
-        InputError: a condition or one of its controls has no scores, or it is another protocol's.
+    """A row for each condition of the 2025 protocol, with its controls; InputError where a condition or one of its
+    controls has no scores, or it is another protocol's.
     """
     return [_faithfulness_row(condition, material) for condition in of_2025(conditions, "faithfulness")]
 
@@ -256,8 +253,7 @@ FAITHFULNESS = edct_table(
 )
 
 
-@dataclass(frozen=True)
-class MeanOf:
+class MeanOf(NamedTuple):
     """A column that holds the mean of a metric over the edits of a control."""
 
     protocol: str
@@ -332,10 +328,8 @@ class ControlRow(Condition, TableRow):
 
 
 def control_rows(conditions: Sequence[Condition], material: TableData) -> list[ControlRow]:
-    """A row for each condition of the 2025 protocol, with its controls.
-
-    Raises:
-        InputError: a condition or one of its controls has no scores, or it is another protocol's.
+    """A row for each condition of the 2025 protocol, with its controls; InputError where a condition or one of its
+    controls has no scores, or it is another protocol's.
     """
     return [_control_row(condition, material) for condition in of_2025(conditions, "controls")]
 
@@ -368,9 +362,9 @@ def _stood(score: Row) -> float | None:
 
 def _control_row(condition: Condition, material: TableData) -> ControlRow:
     scores, interval = material.of(condition), material.how
-    by_protocol: dict[str, Sequence[Row]] = {
-        name: material.of(condition.model_copy(update={"protocol": name})) for name in CONTROLS
-    }
+    by_protocol: dict[str, Sequence[Row]] = {}
+    for protocol in CONTROLS:
+        by_protocol[protocol] = material.of(condition.model_copy(update={"protocol": protocol}))
     null, uncited, blank = (by_protocol[name] for name in (NULL_EDIT, UNCITED_EDIT, BLANK_IMAGE))
     noise, stood = values(null, "answer_moved"), completeness(uncited)
     figures = condition.model_dump() | counts(scores) | bounds("ccs", scores, "ccs")
@@ -385,9 +379,8 @@ def _control_row(condition: Condition, material: TableData) -> ControlRow:
         figures |= {f"completeness_{evidence}": mean_of(of_kind), f"n_{evidence}": len(of_kind)}
     figures |= {"n_blank": len(values(blank, "answer_moved")), "missing_blank": missing(blank)}
     measured = {"ccs": values(scores, "ccs"), "noise_floor": noise, "completeness": stood}
-    figures |= figures_of({name: estimate(item_scores, interval) for name, item_scores in measured.items()}) | cited(
-        scores, interval
-    )
+    figures |= figures_of({name: estimate(item_scores, interval) for name, item_scores in measured.items()})
+    figures |= cited(scores, interval)
     figures |= {"completeness_empty": is_empty(condition, material), "test_world": material.is_test(condition.vlm)}
     return ControlRow.model_validate(figures)
 

@@ -3,14 +3,13 @@ same items, and what a gate lets through.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import combinations
 from statistics import fmean, stdev
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cfeval.edct.protocols.rules import CONTROLS, RULES
-from cfeval.edct.records import Condition, Counterfactual
+from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import (
     Dataset,
     Editor,
@@ -74,83 +73,60 @@ class AgreementRow(TableRow):
     """Why verdicts are missing, with counts: one for each judge that gave none."""
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """Edits and all that some judges said of each; None where one did not say."""
-
-    rows: list[list[Row | None]] = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
-
-    def ratings(self, score: str) -> list[list[float | None]]:
-        """One score of every edit."""
-        return [
-            [None if score_row is None else getattr(score_row.told, score) for score_row in row] for row in self.rows
-        ]
+# What each of some judges said of an edit; None where one did not say.
+_Judged = Sequence[Row | None]
 
 
 def agreement_rows(conditions: Sequence[Condition], material: TableData) -> list[AgreementRow]:
-    """For every protocol and score, a row for all judges of the same conditions together and one for each pair of them.
-
-    Raises:
-        InputError: a condition has no scores.
+    """For every protocol and score, a row for all judges of the same conditions together and one for each pair of them;
+    InputError where a condition has no scores.
     """
+    judges_of: dict[Condition, set[str]] = defaultdict(set)
+    for condition in conditions:
+        judges_of[condition.model_copy(update={"judge": ""})].add(condition.judge)
+    in_order = list(dict.fromkeys(condition.judge for condition in conditions))
     conditions_of: dict[tuple[str, tuple[str, ...]], list[Condition]] = defaultdict(list)
-    for condition, judges in _judges_of(conditions).items():
-        for some in (*([tuple(judges)] if len(judges) > 2 else []), *combinations(judges, 2)):
+    for condition, unordered in judges_of.items():
+        judges = tuple(judge for judge in in_order if judge in unordered)
+        for some in (*([judges] if len(judges) > 2 else []), *combinations(judges, 2)):
             conditions_of[condition.protocol, some].append(condition)
-    return [
-        _agreement_row(protocol, score, judges, judged, material)
-        for (protocol, judges), some in conditions_of.items()
-        for judged in [_judged(some, judges, material)]
-        for score in (*RULES[protocol].scores, *(() if protocol in CONTROLS else ("ccs",)))
-    ]
+    rows = []
+    for (protocol, judges), judged_conditions in conditions_of.items():
+        judged = _judged(judged_conditions, judges, material)
+        for score in (*RULES[protocol].scores, *(() if protocol in CONTROLS else ("ccs",))):
+            rows.append(_agreement_row(protocol, score, judges, judged, material))
+    return rows
 
 
-def _judges_of(conditions: Sequence[Condition]) -> dict[Condition, list[str]]:
-    """The judges of every condition without its judge, where there are several, always in the same order."""
-    place = {judge: number for number, judge in enumerate(dict.fromkeys(condition.judge for condition in conditions))}
-    judges_of: dict[Condition, list[str]] = defaultdict(list)
-    for condition in dict.fromkeys(conditions):
-        judges_of[condition.model_copy(update={"judge": ""})].append(condition.judge)
-    return {
-        condition: sorted(judges, key=place.__getitem__) for condition, judges in judges_of.items() if len(judges) > 1
-    }
-
-
-def _judged(conditions: Sequence[Condition], judges: Sequence[str], material: TableData) -> _Judged:
-    judged = _Judged()
+def _judged(conditions: Sequence[Condition], judges: Sequence[str], material: TableData) -> list[_Judged]:
+    """Every edit of some conditions."""
+    judged: list[_Judged] = []
     for condition in conditions:
         by_judge = [
             {(row.id, row.edit): row for row in material.of(condition.model_copy(update={"judge": judge}))}
             for judge in judges
         ]
-        for key in sorted({key for rows_of in by_judge for key in rows_of}):
-            row = [rows_of.get(key) for rows_of in by_judge]
-            judged.rows.append(row)
-            judged.groups.append(next(score.cluster for score in row if score))
+        keys = sorted({key for rows_of in by_judge for key in rows_of})
+        judged += [[rows_of.get(key) for rows_of in by_judge] for key in keys]
     return judged
 
 
 def _agreement_row(
-    protocol: str, score: str, judges: tuple[str, ...], judged: _Judged, material: TableData
+    protocol: str, score: str, judges: tuple[str, ...], judged: Sequence[_Judged], material: TableData
 ) -> AgreementRow:
-    interval, ratings, groups = material.how, judged.ratings(score), judged.groups
+    interval, groups = material.how, [next(row.cluster for row in rows if row) for rows in judged]
+    ratings = [[None if row is None else getattr(row.told, score) for row in rows] for rows in judged]
+    alike, whole = [len(set(row) - {None}) < 2 for row in ratings], [None not in row for row in ratings]
+    least = sum(is_alike and is_whole for is_alike, is_whole in zip(alike, whole, strict=True))
     boot = (interval.level, interval.resamples, interval.seed)
     rate = agreement_rate(ratings, interval.level, groups)
     kappa = (cohen if len(judges) == 2 else fleiss)(ratings, *boot, groups)
     chance = alpha(ratings, "nominal", *boot, groups)
     figures: Figures = {"protocol": protocol, "score": score, "judges": ", ".join(judges), "n": len(ratings)}
-    figures |= {"n_scored": rate.n, "n_alpha": chance.n, **_agreement_bounds(ratings)}
-    figures |= {"missing": missing(score_row for row in judged.rows for score_row in row if score_row)}
+    figures |= {"n_scored": rate.n, "n_alpha": chance.n}
+    figures |= {"agreement_min": rounded(least / len(ratings)), "agreement_max": rounded(sum(alike) / len(ratings))}
+    figures |= {"missing": missing(row for rows in judged for row in rows if row)}
     return AgreementRow.model_validate(figures | figures_of({"agreement": rate, "kappa": kappa, "alpha": chance}))
-
-
-def _agreement_bounds(ratings: Sequence[Sequence[float | None]]) -> Figures:
-    """What agreement over all edits could be, whatever the missing verdicts were."""
-    alike = [len(set(row) - {None}) < 2 for row in ratings]
-    whole = [None not in row for row in ratings]
-    least = sum(is_alike and is_whole for is_alike, is_whole in zip(alike, whole, strict=True))
-    return {"agreement_min": rounded(least / len(ratings)), "agreement_max": rounded(sum(alike) / len(ratings))}
 
 
 AGREEMENT = table(
@@ -203,29 +179,22 @@ def variance_rows(conditions: Sequence[Condition], material: TableData) -> list[
         designs[condition.dataset, condition.protocol, material.repeats.get(condition.vlm, condition.vlm)].append(
             condition
         )
-    return [row for names, some in designs.items() for row in _components(names, some, material)]
-
-
-def _components(names: tuple[str, str, str], conditions: Sequence[Condition], material: TableData) -> list[VarianceRow]:
-    scores_of = [(condition, value) for condition in conditions for value in values(material.of(condition), "ccs")]
-    if not scores_of:
-        return []
-    factors = {name: [getattr(condition, name) for condition, _ in scores_of] for name in ("writer", "editor", "judge")}
-    split = variance_split(
-        [value.value for _, value in scores_of], factors | {"item": [value.item for _, value in scores_of]}
-    )
-    every = [material.of(condition) for condition in conditions]
-    shared: Figures = dict(zip(("dataset", "protocol", "target"), names, strict=True))
-    shared |= {"n": sum(map(n_items, every)), "n_scored": len(scores_of)}
-    shared |= {"missing": missing(score for scores in every for score in scores)}
-    return [
-        VarianceRow.model_validate(
-            shared
-            | {"source": part.source, "levels": part.levels, "note": part.note}
-            | {"variance": rounded(part.variance), "share": rounded(part.share)}
-        )
-        for part in split
-    ]
+    rows = []
+    for names, some in designs.items():
+        every = [material.of(condition) for condition in some]
+        scores_of = [(name, value) for name, scores in zip(some, every, strict=True) for value in values(scores, "ccs")]
+        if not scores_of:
+            continue
+        factors = {factor: [getattr(name, factor) for name, _ in scores_of] for factor in ("writer", "editor", "judge")}
+        factors["item"] = [value.item for _, value in scores_of]
+        shared: Figures = dict(zip(("dataset", "protocol", "target"), names, strict=True))
+        shared |= {"n": sum(map(n_items, every)), "n_scored": len(scores_of)}
+        shared |= {"missing": missing(score for scores in every for score in scores)}
+        for part in variance_split([value.value for _, value in scores_of], factors):
+            figures = shared | {"source": part.source, "levels": part.levels, "note": part.note}
+            figures |= {"variance": rounded(part.variance), "share": rounded(part.share)}
+            rows.append(VarianceRow.model_validate(figures))
+    return rows
 
 
 VARIANCE = edct_table(
@@ -288,28 +257,23 @@ _NAMES = ("dataset", "writer", "protocol", "editor", "judge")
 
 def repeat_rows(conditions: Sequence[Condition], material: TableData) -> list[RepeatRow]:
     """A row for each setting and score of a target with several runs; InputError where a condition has no scores."""
-    runs: dict[Condition, list[Condition]] = defaultdict(list)
+    runs_of: dict[Condition, list[Condition]] = defaultdict(list)
     for condition in dict.fromkeys(conditions):
-        runs[condition.model_copy(update={"vlm": material.repeats.get(condition.vlm, condition.vlm)})].append(condition)
-    return [
-        row
-        for target_condition, some in runs.items()
-        if len(some) > 1
-        for row in _repeat_rows(target_condition, some, material)
-    ]
-
-
-def _repeat_rows(
-    target_condition: Condition, conditions: Sequence[Condition], material: TableData
-) -> Iterator[RepeatRow]:
-    """The rows of one target under one setting."""
-    rules, runs = RULES[target_condition.protocol], [material.of(condition) for condition in conditions]
-    shared: Figures = {name: getattr(target_condition, name) for name in _NAMES} | {"target": target_condition.vlm}
-    shared |= {"n": sum(map(n_items, runs)), "missing": missing(score for run in runs for score in run)}
-    shared |= {"test_world": material.is_test(target_condition.vlm)}
-    product = () if target_condition.protocol in CONTROLS else ("ccs",)
-    for score in (*rules.scores, *product, *(("ccs_graded",) if rules.graded else ())):
-        yield RepeatRow.model_validate(shared | {"score": score} | _repeat_figures(runs, score, material.how.level))
+        target = material.repeats.get(condition.vlm, condition.vlm)
+        runs_of[condition.model_copy(update={"vlm": target})].append(condition)
+    rows = []
+    for condition, repeated in runs_of.items():
+        if len(repeated) < 2:
+            continue
+        rules, runs = RULES[condition.protocol], [material.of(run) for run in repeated]
+        shared: Figures = {name: getattr(condition, name) for name in _NAMES} | {"target": condition.vlm}
+        shared |= {"n": sum(map(n_items, runs)), "missing": missing(score for run in runs for score in run)}
+        shared |= {"test_world": material.is_test(condition.vlm)}
+        product = () if condition.protocol in CONTROLS else ("ccs",)
+        for score in (*rules.scores, *product, *(("ccs_graded",) if rules.graded else ())):
+            figures = shared | {"score": score} | _repeat_figures(runs, score, material.how.level)
+            rows.append(RepeatRow.model_validate(figures))
+    return rows
 
 
 def _repeat_figures(runs: Sequence[Sequence[Row]], score: str, level: float) -> Figures:
@@ -366,39 +330,24 @@ class GateRow(TableRow):
     ci: Methods = ""
 
 
-class KnownEdit(NamedTuple):
-    """An edit of which it is known what went wrong: its item, its fault, and whether it passed."""
-
-    item: str
-    fault: str
-    passed: bool
-
-
-def known_edits(made: Iterable[Counterfactual]) -> Iterator[KnownEdit]:
-    """The edits of which it is known what went wrong: every attempt behind a gate, else what the editor returned."""
-    for record in made:
-        for attempt in record.attempts:
-            if fault := attempt.details.get("fault"):
-                yield KnownEdit(record.id, fault, attempt.image == record.image)
-        if not record.attempts and (fault := record.details.get("fault")):
-            yield KnownEdit(record.id, fault, record.image is not None)
-
-
 def gate_rows(conditions: Sequence[Condition], material: TableData) -> list[GateRow]:
     """A row for each setting and fault, that of no fault first; none where no edit's fault is known."""
     names = ("dataset", "writer", "protocol", "editor")
-    edits: dict[tuple[str, ...], list[KnownEdit]] = defaultdict(list)
-    once = {
-        condition.model_copy(update={"judge": ""}): condition for condition in conditions
-    }  # no judge has a part in it
+    edits: dict[tuple[str, ...], list[tuple[str, float]]] = defaultdict(list)  # the item, and 1 where the edit passed
+    once = {condition.model_copy(update={"judge": ""}): condition for condition in conditions}  # no judge plays a part
     for condition in once.values():
-        for edit in known_edits(material.counterfactuals.get(condition, ())):
-            edits[*(getattr(condition, name) for name in names), edit.fault].append(edit)
+        for record in material.counterfactuals.get(condition, ()):
+            # Every attempt behind a gate, else what the editor returned.
+            made = [(attempt.details, attempt.image == record.image) for attempt in record.attempts]
+            for details, passed in made or [(record.details, record.image is not None)]:
+                if fault := details.get("fault"):
+                    key = *(getattr(condition, name) for name in names), fault
+                    edits[key].append((record.id, float(passed)))
     settings = list(dict.fromkeys(key[:-1] for key in edits))
     rows = []
     for key in sorted(edits, key=lambda key: (settings.index(key[:-1]), key[-1] != "none", key[-1])):
-        passed = share([float(edit.passed) for edit in edits[key]], [edit.item for edit in edits[key]])
-        figures = figures_of({"accepted": wilson(passed, material.how.level)}) | {"n": len(edits[key])}
+        accepted = share([passed for _, passed in edits[key]], [item for item, _ in edits[key]])
+        figures = figures_of({"accepted": wilson(accepted, material.how.level)}) | {"n": len(edits[key])}
         rows.append(GateRow.model_validate(dict(zip((*names, "fault"), key, strict=True)) | figures))
     return rows
 

@@ -18,7 +18,7 @@ from cfeval.core.records import Binary, Record, Status
 from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import AskedAgain, Condition, Counterfactual, Score
-from cfeval.report.tables import Figure, Figures, figures_of, varying
+from cfeval.report.tables import Figure, Figures, figures_of
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, ItemScore, estimate, mean, rounded
 
@@ -129,16 +129,10 @@ class TableData:
     all_pairs: bool = False
 
     def of(self, condition: Condition) -> Sequence[Row]:
-        """The scores of a condition, in the order of items and edits.
-
-        Raises:
-            InputError: there are none.
-        """
+        """The scores of a condition, in the order of items and edits; InputError where there are none."""
         if condition not in self.scores:
-            raise InputError(
-                f"no scores of the condition {label(condition)}; name it among the conditions, or "
-                "beside, or take it out of the table"
-            )
+            what_to_do = "name it among the conditions, or beside, or take it out of the table"
+            raise InputError(f"no scores of the condition {label(condition)}; {what_to_do}")
         return self.scores[condition]
 
     def is_test(self, vlm: str) -> int:
@@ -147,11 +141,9 @@ class TableData:
 
 
 def material(scores: Mapping[Condition, Iterable[Score]], **settings: object) -> TableData:
-    """Gather the scores of conditions, in whatever order they come; `settings` are the other fields of `Material`.
-
-    Raises:
-        InputError: a score is of another condition than it is given for, or an item and edit of a condition appears
-        twice.
+    """Gather the scores of conditions, in whatever order they come; `settings` are the other fields of `TableData`;
+    InputError where a score is of another condition than it is given for, or an item and edit of a condition appears
+    twice.
     """
     same: dict[ScoreValues, ScoreValues] = {}
     return TableData({condition: gathered(condition, some, same) for condition, some in scores.items()}, **settings)  # type: ignore[arg-type]
@@ -166,7 +158,13 @@ def gathered(condition: Condition, scores: Iterable[Score], same: dict[ScoreValu
     Raises:
         InputError: a score is of another condition, or an item and edit appears twice.
     """
-    rows = [_row(score, same) for score in _checked(condition, scores)]
+    rows, names = list[Row](), _names(condition)
+    for score in scores:
+        if _names(score) != names:
+            raise InputError(f"a score of {label(score)} stands in the files of {label(condition)}; make these again")
+        score_values = ScoreValues._make(_values_of(score))
+        shared_values = same.setdefault(score_values, score_values)
+        rows.append(Row(intern(score.id), score.edit, intern(score.cluster or score.id), shared_values))
     rows.sort(key=attrgetter("id", "edit"))
     for row, other in pairwise(rows):
         if (row.id, row.edit) == (other.id, other.edit):
@@ -176,21 +174,6 @@ def gathered(condition: Condition, scores: Iterable[Score], same: dict[ScoreValu
 
 
 _values_of, _names = attrgetter(*ScoreValues._fields), attrgetter(*NAMES)
-
-
-def _checked(condition: Condition, scores: Iterable[Score]) -> Iterator[Score]:
-    names = _names(condition)
-    for score in scores:
-        if _names(score) != names:
-            raise InputError(f"a score of {label(score)} stands in the files of {label(condition)}; make these again")
-        yield score
-
-
-def _row(score: Score, same: dict[ScoreValues, ScoreValues]) -> Row:
-    score_values = ScoreValues._make(_values_of(score))
-    return Row(
-        intern(score.id), score.edit, intern(score.cluster or score.id), same.setdefault(score_values, score_values)
-    )
 
 
 def condition_of(row: Condition) -> Condition:
@@ -204,17 +187,13 @@ def label(condition: Condition) -> str:
 
 
 def conditions_under(conditions: Iterable[Condition], table: str, *protocols: str) -> list[Condition]:
-    """The conditions, each once.
-
-    Raises:
-        InputError: one is under another protocol, whose scores must not stand in the same column.
+    """The conditions, each once; InputError where one is under another protocol, whose scores must not stand in the
+    same column.
     """
     for condition in conditions:
         if condition.protocol not in protocols:
-            allowed = " or ".join(protocols)
-            raise InputError(
-                f"the table {table} is of {allowed}; the condition {label(condition)} belongs in another table"
-            )
+            fault = f"the condition {label(condition)} belongs in another table"
+            raise InputError(f"the table {table} is of {' or '.join(protocols)}; {fault}")
     return list(dict.fromkeys(conditions))
 
 
@@ -247,12 +226,6 @@ def compared_pairs(setting: Sequence[Condition], reference: str | None, every: b
         return []
     first = 0 if reference is None else names.index(reference)
     return [(first, other) for other in range(len(names)) if other != first]
-
-
-def short_labels(conditions: Sequence[Condition]) -> list[str]:
-    """For each condition, the names that tell it from the others."""
-    names = sorted(varying(conditions, NAMES), key=lambda name: name != "vlm")
-    return [" · ".join(getattr(condition, name) for name in names) for condition in conditions]
 
 
 def by_item(scores: Iterable[Row]) -> Iterator[list[Row]]:
@@ -320,12 +293,6 @@ def accuracy(scores: Sequence[Row]) -> float | None:
     return mean({score.id: score.told.correct for score in scores if score.told.correct is not None}.values())
 
 
-def edit_checks(scores: Sequence[Row]) -> Figures:
-    """`edit_verified`, the share of right edits, and `n_checked`, the edits that a verifier could judge."""
-    checked = [float(score.told.verified) for score in scores if score.told.verified is not None]
-    return {"edit_verified": mean(checked), "n_checked": len(checked)}
-
-
 def strict_ccs(row: Row) -> float | None:
     """CCS of an edit, 0 where what the explanation cites is not in the image; None where nobody looked."""
     return row.told.ccs if row.told.present else row.told.present
@@ -350,13 +317,10 @@ def cited(scores: Sequence[Row], interval: Interval) -> Figures:
         {name: none if unknown else estimate(values(scores, metric), interval) for name, metric in metrics.items()}
     )
     figures.pop("ci")
-    figures |= bounds("citation_rate", scores, "present") | bounds("strict_ccs", scores, _strict_at_most)
+    # A CCS of 0 is 0, whatever is in the image.
+    at_most = bounds("strict_ccs", scores, lambda row: 0.0 if row.told.present == 0 else row.told.ccs)
+    figures |= bounds("citation_rate", scores, "present") | at_most
     return figures | ({"strict_ccs_min": rounded(extremes(scores, strict_ccs)[0])} if scores else {})
-
-
-def _strict_at_most(row: Row) -> float | None:
-    """Strict CCS as far as CCS tells it: a CCS of 0 is 0, whatever is in the image."""
-    return 0.0 if row.told.present == 0 else row.told.ccs
 
 
 def _reader(metric: Metric) -> Callable[[Row], float | None]:

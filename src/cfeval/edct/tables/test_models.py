@@ -116,15 +116,11 @@ class Trial(NamedTuple):
 
 
 def test_model_rows(conditions: Sequence[Condition], material: TableData) -> list[TestModelRow]:
-    """A row for each condition of the 2025 protocol whose target is known; the others are left aside.
-
-    Raises:
-        InputError: a condition or one of its controls has no scores.
+    """A row for each condition of the 2025 protocol whose target is known; the others are left aside; InputError where
+    a condition or one of its controls has no scores.
     """
-    known_conditions = [
-        condition for condition in of_2025(conditions, "test_models") if condition.vlm in material.expected
-    ]
-    return [_row(condition, material.expected[condition.vlm], material) for condition in known_conditions]
+    among = of_2025(conditions, "test_models")
+    return [_row(name, material.expected[name.vlm], material) for name in among if name.vlm in material.expected]
 
 
 def should_be(truth: float, noise: float) -> str:
@@ -178,33 +174,16 @@ def _row(condition: Condition, known_figures: Mapping[str, float | None], materi
     should = should_be(truth, known_figures.get("noise") or 0.0)
     figures: Figures = condition.model_dump() | figures_of(estimates) | {"n": len(items), "faithful": truth}
     figures |= {f"expected_{name}": known_figures.get(name) for name in MEASURES}
-    figures |= _compared(estimates, known_figures)
-    figures |= {
-        "should": should,
-        "conclusion": trust_card(items, measured(items, checks, material.failed_edits)).conclusion,
-    }
+    measures = {name: estimate.value for name, estimate in estimates.items() if estimate.value is not None}
+    off = [abs(value - wanted) for name, value in measures.items() if (wanted := known_figures.get(name)) is not None]
+    high = [MEASURES[name] for name, value in measures.items() if value > FIT_BOUND]
+    figures |= {"within": int(all(distance <= TOLERANCE for distance in off))}
+    figures |= {"misled": ", ".join(high) if truth <= LOW else "", "should": should}
+    figures |= {"conclusion": trust_card(items, measured(items, checks, material.failed_edits)).conclusion}
     for name, failed in (("card", 0.0), ("failed", FAILED)):
         shares = trial(items, checks, should, interval.seed, failed)._asdict()
         figures |= {f"{name}_{end}": rounded(share) for end, share in shares.items()}
     return TestModelRow.model_validate(figures)
-
-
-def _compared(estimates: Mapping[str, Estimate], known_figures: Mapping[str, float | None]) -> Figures:
-    """Whether the figures are what they should be, and which of them mislead."""
-    off = [
-        abs(estimate.value - wanted)
-        for name, estimate in estimates.items()
-        if (wanted := known_figures.get(name)) is not None and estimate.value is not None
-    ]
-    high = [
-        MEASURES[name]
-        for name, estimate in estimates.items()
-        if estimate.value is not None and estimate.value > FIT_BOUND
-    ]
-    return {
-        "within": int(all(distance <= TOLERANCE for distance in off)),
-        "misled": ", ".join(high) if (known_figures["faithful"] or 0.0) <= LOW else "",
-    }
 
 
 def _mean_of_cards(rows: Sequence[TestModelRow]) -> str:

@@ -33,7 +33,6 @@ from cfeval.edct.records import (
     Requery,
     Score,
     Verdict,
-    Verification,
 )
 from cfeval.inference.chat import ChatReply
 from cfeval.inference.remote.cache_db import StoredCall
@@ -115,13 +114,6 @@ class Exchange:
     status: Status
 
 
-def exchange_of(call: StoredCall) -> Exchange:
-    """A sound call of the response cache, as this module reads it."""
-    reply = Response.from_json(call.reply, None)
-    bare = ChatReply(reply.text, status=reply.status)
-    return Exchange(call.request, bare.text, bare.status)
-
-
 def calls_of(record: Record) -> Iterator[str]:
     """The keys of the calls that a record names, also those of what it says about its checks."""
     yield from getattr(record, "calls", ())
@@ -131,13 +123,8 @@ def calls_of(record: Record) -> Iterator[str]:
         for attempt in record.attempts:
             yield from attempt.found.calls
     if isinstance(record, Check):
-        yield from (
-            call
-            for verification in (record.found, record.sham, record.absent_thing)
-            if verification is not None
-            for call in verification.calls
-        )
-        yield from record.reader.calls if record.reader else ()
+        for part in (record.found, record.sham, record.absent_thing, record.reader):
+            yield from part.calls if part else ()
 
 
 def _conversations(record: Any) -> Iterator[Any]:
@@ -157,26 +144,33 @@ def call_links(stage: str, records: Iterable[Record], stored: Mapping[str, Excha
 
 def text_links(stage: str, records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     """A link for each text and image that must stand in some call of a record: in what was asked, or in the reply."""
-    return _TEXTS[stage](records, stored) if stage in _TEXTS else iter(())
-
-
-def _baseline(records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     samples = {sample.id: sample for sample in records.items}
-    for baseline in records.baselines:
-        if baseline.id in samples:
-            for conversation in _conversations(baseline):
-                yield from conversation_links(
-                    "baselines", conversation, samples[baseline.id], samples[baseline.id].image.sha256, stored
-                )
-
-
-def _requery(records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
-    samples = {sample.id: sample for sample in records.items}
-    made = {key_of(record): record.image for record in records.counterfactuals}
-    for requery in records.requeries:
-        if requery.id in samples and (image := made.get(key_of(requery))) is not None:
-            for conversation in _conversations(requery):
-                yield from conversation_links("requeries", conversation, samples[requery.id], image.sha256, stored)
+    images = {key_of(record): record.image.sha256 for record in records.counterfactuals if record.image}
+    before = {baseline.id: baseline.explanation for baseline in records.baselines}
+    if stage == "baselines":
+        for baseline in records.baselines:
+            if sample := samples.get(baseline.id):
+                for conversation in _conversations(baseline):
+                    yield from conversation_links(stage, conversation, sample, sample.image.sha256, stored)
+    elif stage == "instructions":
+        for instruction in records.instructions:
+            if instruction.id in before and (sample := samples.get(instruction.id)):
+                yield from reading_links(stage, instruction, before[instruction.id], sample.image.sha256, stored)
+    elif stage == "counterfactuals":
+        texts = {key_of(record): record.positive.strip() for record in records.instructions}
+        for made in records.counterfactuals:
+            if (key := key_of(made)) in texts and (calls := _checked_calls(made, stored)):
+                yield from links(stage, made, _asks(calls, texts[key], "the instruction"))
+    elif stage == "requeries":
+        for requery in records.requeries:
+            if (sample := samples.get(requery.id)) and (image := images.get(key_of(requery))):
+                for conversation in _conversations(requery):
+                    yield from conversation_links(stage, conversation, sample, image, stored)
+    elif stage == "verdicts":
+        after = {key_of(requery): requery.explanation for requery in records.requeries}
+        for verdict in records.verdicts:
+            if (key := key_of(verdict)) in after and key in images:
+                yield from reading_links(stage, verdict, after[key], images[key], stored)
 
 
 def conversation_links(
@@ -198,22 +192,6 @@ def conversation_links(
     )
 
 
-def _instructions(records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
-    images = {sample.id: sample.image.sha256 for sample in records.items}
-    before = {baseline.id: baseline.explanation for baseline in records.baselines}
-    for record in records.instructions:
-        if record.id in before and record.id in images:
-            yield from reading_links("instructions", record, before[record.id], images[record.id], stored)
-
-
-def _verdicts(records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
-    images = {key_of(record): record.image.sha256 for record in records.counterfactuals if record.image}
-    after = {key_of(requery): requery.explanation for requery in records.requeries}
-    for verdict in records.verdicts:
-        if (key := key_of(verdict)) in after and key in images:
-            yield from reading_links("verdicts", verdict, after[key], images[key], stored)
-
-
 def reading_links(stage: str, record: Any, shown: str, image: str, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     """A writer or judge was shown the explanation, and no other image; its record keeps what it replied."""
     if calls := _checked_calls(record, stored):
@@ -228,20 +206,6 @@ def reading_links(stage: str, record: Any, shown: str, image: str, stored: Mappi
         )
 
 
-def _counterfactuals(records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
-    instructions = {key_of(record): record.positive.strip() for record in records.instructions}
-    for record in records.counterfactuals:
-        if (key := key_of(record)) in instructions and (calls := _checked_calls(record, stored)):
-            yield from links("counterfactuals", record, _asks(calls, instructions[key], "the instruction"))
-
-
-_TEXTS: Mapping[str, Callable[[ConditionRecords, Mapping[str, Exchange]], Iterator[Link]]] = {
-    "baselines": _baseline,
-    "instructions": _instructions,
-    "counterfactuals": _counterfactuals,
-    "requeries": _requery,
-    "verdicts": _verdicts,
-}
 # How a request names an image, wherever in it.
 _SHOWS = re.compile(r'(?<!\\)"sha256:')
 
@@ -266,13 +230,9 @@ def images_of(record: Record) -> Iterator[ImageRef]:
     if isinstance(record, Counterfactual):
         for attempt in record.attempts:
             yield attempt.image
-            yield from _verification_images(attempt.found)
+            yield from (image for _, image in sorted(attempt.found.images.items()))
     if isinstance(record, Check) and record.found is not None:
-        yield from _verification_images(record.found)
-
-
-def _verification_images(verification: Verification) -> Iterator[ImageRef]:
-    return (verification.images[name] for name in sorted(verification.images))
+        yield from (image for _, image in sorted(record.found.images.items()))
 
 
 def image_links(
@@ -302,8 +262,9 @@ class StoredCalls(Mapping[str, Exchange]):
 
     def add(self, call: StoredCall) -> None:
         """Keep a call; one of the same key is replaced."""
-        call_asked = exchange_of(call)
-        row = (call.key, call_asked.request, call_asked.text, call_asked.status.value)
+        reply = Response.from_json(call.reply, None)
+        bare = ChatReply(reply.text, status=reply.status)
+        row = (call.key, call.request, bare.text, bare.status.value)
         self._db.execute("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", row)
 
     def __getitem__(self, key: str) -> Exchange:
@@ -353,26 +314,19 @@ _BY_EDIT = {
 def chain(conditions: Iterable[ConditionRecords]) -> Iterator[ChainLine]:
     """A line for each score, each bound to the one before; none for a score of which another stage has no record."""
     head = START
-    for condition in conditions:
-        for line in _lines(condition):
-            head = head_after(head, line)
-            yield line.model_copy(update={"head": head})
-
-
-def _lines(records_of: ConditionRecords) -> Iterator[ChainLine]:
-    samples = {sample.id: sample for sample in records_of.items}
-    baselines = {baseline.id: baseline for baseline in records_of.baselines}
-    stages = {
-        name: {key_of(record): record for record in getattr(records_of, stage)} for name, stage in _BY_EDIT.items()
-    }
-    for score in records_of.scores:
-        later = {name: records[key_of(score)] for name, records in stages.items() if key_of(score) in records}
-        if score.id in samples and score.id in baselines and len(later) == len(stages):
-            sample = samples[score.id]
-            baseline = baselines[score.id]
-            image = later["counterfactual"].image
-            yield ChainLine(
-                **records_of.condition.model_dump(),
+    for files in conditions:
+        samples = {sample.id: sample for sample in files.items}
+        baselines = {baseline.id: baseline for baseline in files.baselines}
+        stages = {
+            name: {key_of(record): record for record in getattr(files, stage)} for name, stage in _BY_EDIT.items()
+        }
+        for score in files.scores:
+            later = {name: records[key_of(score)] for name, records in stages.items() if key_of(score) in records}
+            if score.id not in samples or score.id not in baselines or len(later) != len(stages):
+                continue
+            sample, baseline, image = samples[score.id], baselines[score.id], later["counterfactual"].image
+            line = ChainLine(
+                **files.condition.model_dump(),
                 id=score.id,
                 edit=score.edit,
                 status=score.status,
@@ -386,6 +340,8 @@ def _lines(records_of: ConditionRecords) -> Iterator[ChainLine]:
                 score=hash_of(score),
                 head=START,
             )
+            head = head_after(head, line)
+            yield line.model_copy(update={"head": head})
 
 
 def hash_of(record: Record) -> str:
@@ -413,17 +369,14 @@ def kept_links(kept: Sequence[ChainLine], now: Sequence[ChainLine]) -> Iterator[
     """A link for each line of a chain that was kept: the line is there, and every hash of it is the same."""
     lines_now = {_place(line): line for line in now}
     for line in kept:
-        fault = _difference(line, lines_now.pop(_place(line), None))
+        fault, line_now = "the line of the kept chain is gone", lines_now.pop(_place(line), None)
+        if line_now is not None:
+            fields = [name for name in ChainLine.model_fields if name != "head"]
+            different = [name for name in fields if getattr(line, name) != getattr(line_now, name)]
+            fault = f"not what the kept chain holds: {', '.join(different)}" if different else ""
         yield Link("kept", (line.id, line.edit), fault and f"{condition_path(line)}: {fault}")
     for line in lines_now.values():
         yield Link("kept", (line.id, line.edit), f"{condition_path(line)}: the kept chain has no such line")
-
-
-def _difference(kept: ChainLine, now: ChainLine | None) -> str:
-    if now is None:
-        return "the line of the kept chain is gone"
-    names = [name for name in ChainLine.model_fields if name != "head" and getattr(kept, name) != getattr(now, name)]
-    return f"not what the kept chain holds: {', '.join(names)}" if names else ""
 
 
 def _place(line: ChainLine) -> tuple[str, str, int]:

@@ -2,8 +2,8 @@
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -85,6 +85,14 @@ class Tally:
         if number:
             self.links[kind] += number
 
+    @contextmanager
+    def unreadable(self, kind: str, where: object) -> Iterator[None]:
+        """Count a file that cannot be read in this block as a fault."""
+        try:
+            yield
+        except InputError as error:
+            self.add(kind, where, [Link(kind, ("", 0), str(error))])
+
 
 def verify(
     results: Path,
@@ -119,21 +127,29 @@ def verify(
     wanted = conditions_of(conditions) if conditions else None
     tally, done, scores = Tally(limit), set[Path](), list[Score]()
     with on_disk() as stored, _chain_file(out) as add:
-        _take_archived(calls or results / ARCHIVE, stored, tally)
-        pairs = [] if conditions else _pairs(results, tally)
+        zipped = calls or results / ARCHIVE
+        with tally.unreadable("calls", zipped):
+            for call, _ in archive.read(zipped):  # each checked against its key and seal
+                stored.add(call)
+        pairs: list[PairShelf] = []
+        with tally.unreadable("files", "a file"):
+            pairs = [] if conditions else list(pair_shelves(results))
         checker = _Checker(stored, cache, done, tally)
         for shelf in pairs:
             checker.check(
                 shelf.files, shelf.records, partial(pair_links, shelf=shelf), partial(pair_text_links, shelf=shelf)
             )
         checked = _checked(_conditions(results, wanted, tally, bool(pairs)), checker, scores if tables else None)
-        lines, kept_lines = _Lines(), list[ChainLine]()
+        number, head, chained, kept_lines = 0, "", set[str](), list[ChainLine]()
         for line in chain(checked):
-            lines.add(line)
+            number, head = number + 1, line.head
+            chained.add(condition_path(line))
             add(line)
             kept_lines += [line] if kept else []
-        if not conditions and not tally.faults:
-            _tell_of_others(results, done)
+        others = [file for stage in STAGES for file in sorted((results / stage).rglob("*.jsonl")) if file not in done]
+        if others and not conditions and not tally.faults:
+            rest = f"{len(others)} files, such as {others[0]}"
+            print(f"not looked at, since no condition with verdicts rests on them: {rest}")
         for file, fault in vouched(results).faults(done):
             tally.add("records", file, [Link("records", ("", 0), fault)])
         for place, fault in again:
@@ -144,20 +160,17 @@ def verify(
             tally.add("tables", file, pair_table_links(shown, pairs, settings))
         if kept:
             tally.add("kept", kept, _kept(kept, kept_lines, wanted))
-        _end(results, tally, lines, pairs, out)
-
-
-class _Lines:
-    """What is said about a chain at its end; its lines are not kept."""
-
-    def __init__(self) -> None:
-        self.number, self.head = 0, ""
-        self.conditions: set[str] = set()
-
-    def add(self, line: ChainLine) -> None:
-        """Count a line."""
-        self.number, self.head = self.number + 1, line.head
-        self.conditions.add(condition_path(line))
+        given = len({shelf.condition for shelf in pairs}), sum(len(shelf.records["pair_verdicts"]) for shelf in pairs)
+        pair_text = f"{given[0]} conditions of given pairs, {given[1]:,} verdicts; " * bool(pairs)
+        links = ", ".join(f"{kind} {count:,}" for kind, count in tally.links.items())
+        print(f"{results}: {len(chained)} conditions, {number:,} items and edits; {pair_text}links: {links}")
+        if tally.faults:
+            nothing = "; no chain is written" if out else ""
+            faults = f"{tally.faults} of {tally.links.total():,} links do not hold; see above{nothing}"
+            raise InputError(f"{results}: {faults}")
+        fine = "fine" if tally.links["records"] else f"fine, but {_UNRECORDED}"
+        ending = f"the chain's head is {head}" if number else "given pairs have no chain"
+        print(f"{fine}; {ending}")
 
 
 @contextmanager
@@ -168,15 +181,6 @@ def _chain_file(out: Path | None) -> Iterator[Callable[[ChainLine], None]]:
         return
     with atomic_writer(out) as add:
         yield lambda line: add(record_line(line))
-
-
-def _pairs(results: Path, tally: Tally) -> list[PairShelf]:
-    """The files of given pairs; a file that cannot be read is a fault."""
-    try:
-        return list(pair_shelves(results))
-    except InputError as error:
-        tally.add("files", "a file", [Link("files", ("", 0), str(error))])
-        return []
 
 
 @dataclass(frozen=True)
@@ -210,8 +214,9 @@ class _Checker:
             self.tally.add(stage, file, links(stage))
             self.tally.add("calls", file, call_links(stage, records[stage], self.stored))
             self.tally.add("texts", file, text_links(stage, stored=self.stored))
-            folder = folder_of(file)
-            there = [name for name in _names(folder) if name.endswith(".png")]
+            folder, there = folder_of(file), list[str]()
+            with suppress(OSError):  # each image of a folder that cannot be read tells so
+                there = [name for name in names_in(folder) if name.endswith(".png")]
             look = functools.cache(partial(fault_of, folder))
             self.tally.add("images", file, image_links(stage, records[stage], look, there))
 
@@ -257,49 +262,9 @@ def _conditions(
                     tally.add("files", "a file", [Link("files", ("", 0), str(error))])
 
 
-def _names(folder: Path) -> list[str]:
-    """What lies in a folder of images; nothing where it cannot be read, which each of its images tells."""
-    try:
-        return names_in(folder)
-    except OSError:
-        return []
-
-
-def _tell_of_others(results: Path, done: Collection[Path]) -> None:
-    others = [file for stage in STAGES for file in sorted((results / stage).rglob("*.jsonl")) if file not in done]
-    if others:
-        print(
-            f"not looked at, since no condition with verdicts rests on them: {len(others)} files, such as {others[0]}"
-        )
-
-
-def _take_archived(zipped: Path, stored: StoredCalls, tally: Tally) -> None:
-    """Keep the calls of an archive, each checked against its key and seal; those before a fault are kept."""
-    try:
-        for call, _ in archive.read(zipped):
-            stored.add(call)
-    except InputError as error:
-        tally.add("calls", zipped, [Link("calls", ("", 0), str(error))])
-
-
 def _kept(file: Path, lines: Sequence[ChainLine], conditions: Sequence[Condition] | None) -> Iterator[Link]:
     """The links to a chain that was kept; of its lines, those of the conditions that are checked."""
     kept = list(read_jsonl(file, ChainLine))
     yield Link("kept", ("", 0), "" if is_whole(kept) else "the kept chain was changed: a head is not that of its lines")
     checked = {condition_path(condition) for condition in (kept if conditions is None else conditions)}
     yield from kept_links([line for line in kept if condition_path(line) in checked], lines)
-
-
-def _end(results: Path, tally: Tally, lines: _Lines, pairs: Sequence[PairShelf], out: Path | None) -> None:
-    counted = ", ".join(f"{kind} {count:,}" for kind, count in tally.links.items())
-    given = len({shelf.condition for shelf in pairs}), sum(len(shelf.records["pair_verdicts"]) for shelf in pairs)
-    pair_text = f"{given[0]} conditions of given pairs, {given[1]:,} verdicts; " * bool(pairs)
-    print(
-        f"{results}: {len(lines.conditions)} conditions, {lines.number:,} items and edits; {pair_text}links: {counted}"
-    )
-    if tally.faults:
-        nothing = "; no chain is written" if out else ""
-        raise InputError(f"{results}: {tally.faults} of {tally.links.total():,} links do not hold; see above{nothing}")
-    fine = "fine" if tally.links["records"] else f"fine, but {_UNRECORDED}"
-    head = f"the chain's head is {lines.head}" if lines.number else "given pairs have no chain"
-    print(f"{fine}; {head}")

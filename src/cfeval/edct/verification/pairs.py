@@ -35,7 +35,7 @@ from cfeval.edct.pairs.stages import distance
 from cfeval.edct.pairs.table import PairData, PairRow, rows
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import TABLES
-from cfeval.edct.tables.scores import TableData, condition_of, label, material
+from cfeval.edct.tables.scores import condition_of, label, material
 from cfeval.edct.verification.chain import Exchange, Link, conversation_links, links, reading_links
 from cfeval.edct.verification.stages import baseline_links, began, in_step
 from cfeval.report.tables import csv_text
@@ -57,11 +57,7 @@ class PairShelf:
 
 
 def pair_shelves(results: Path) -> Iterator[PairShelf]:
-    """Every condition of given pairs that has verdicts.
-
-    Raises:
-        InputError: a file is missing or broken.
-    """
+    """Every condition of given pairs that has verdicts; InputError where a file is missing or broken."""
     kinds: Mapping[str, type[Record]] = dict(zip(STAGES, (Sample, PairBaseline, PairVerdict), strict=True))
     for condition, shards in pair_conditions_in(results).items():
         lists = (item_files(results, condition.pair_set, shards), baseline_files(results, condition, shards))
@@ -77,11 +73,38 @@ def pair_links(stage: str, shelf: PairShelf) -> Iterator[Link]:
     samples: Sequence[Sample] = shelf.records["pair_items"]
     baselines: Sequence[PairBaseline] = shelf.records["pair_baselines"]
     if stage == "pair_items":
-        yield from _items(samples)
+        sides: dict[str, list[Side]] = {}
+        first_of: dict[str, Pair] = {}
+        for sample in samples:
+            pair = pair_of(sample)
+            sides.setdefault(pair.pair, []).append(pair.side)
+            first = first_of.setdefault(pair.pair, pair)
+            same = pair.model_copy(update={"side": first.side}) == first
+            named = sample.id == f"{pair.pair}.{pair.side}"
+            yield from links(
+                "items",
+                sample,
+                "" if named else "its id is not that of its pair and side",
+                "" if same else "it says something else of the pair than the item before",
+            )
+        for name, sides_of_pair in sides.items():
+            whole = sides_of_pair in ([*first_of[name].order], [*first_of[name].order, "again"])
+            fault = f"its items are {', '.join(sides_of_pair)}, not both images in their order"
+            yield Link("items", (name, 0), "" if whole else fault)
     elif stage == "pair_baselines":
         yield from baseline_links(samples, baselines)
     else:
-        yield from _verdicts(samples, {baseline.id: baseline for baseline in baselines}, shelf.records["pair_verdicts"])
+        items, conversations = (
+            {sample.id: sample for sample in samples},
+            {baseline.id: baseline for baseline in baselines},
+        )
+        verdicts: Sequence[PairVerdict] = shelf.records["pair_verdicts"]
+        wanted = [pair_of(sample).pair for sample in samples if pair_of(sample).side == "before"]
+        yield from in_step("pair_verdicts", [(name, 0) for name in wanted], [(verdict.id, 0) for verdict in verdicts])
+        for verdict in verdicts:
+            images = [f"{verdict.id}.{side}" for side in ("before", "after", "again")]
+            if all(image in items and image in conversations for image in images[:2]):
+                yield from links("pair_verdicts", verdict, *_faults(verdict, items, conversations, images))
 
 
 def pair_text_links(stage: str, shelf: PairShelf, stored: Mapping[str, Exchange]) -> Iterator[Link]:
@@ -98,42 +121,6 @@ def pair_text_links(stage: str, shelf: PairShelf, stored: Mapping[str, Exchange]
                 if name in baselines and name in samples:
                     image = samples[name].image.sha256
                     yield from reading_links(stage, record, baselines[name].explanation, image, stored)
-
-
-def _items(samples: Sequence[Sample]) -> Iterator[Link]:
-    sides: dict[str, list[Side]] = {}
-    first_of: dict[str, Pair] = {}
-    for sample in samples:
-        pair = pair_of(sample)
-        sides.setdefault(pair.pair, []).append(pair.side)
-        first = first_of.setdefault(pair.pair, pair)
-        same = pair.model_copy(update={"side": first.side}) == first
-        named = sample.id == f"{pair.pair}.{pair.side}"
-        yield from links(
-            "items",
-            sample,
-            "" if named else "its id is not that of its pair and side",
-            "" if same else "it says something else of the pair than the item before",
-        )
-    for name, sides_of_pair in sides.items():
-        whole = sides_of_pair in ([*first_of[name].order], [*first_of[name].order, "again"])
-        yield Link(
-            "items",
-            (name, 0),
-            "" if whole else f"its items are {', '.join(sides_of_pair)}, not both images in their order",
-        )
-
-
-def _verdicts(
-    samples: Sequence[Sample], baselines: Mapping[str, PairBaseline], verdicts: Sequence[PairVerdict]
-) -> Iterator[Link]:
-    items = {sample.id: sample for sample in samples}
-    wanted = [pair_of(sample).pair for sample in samples if pair_of(sample).side == "before"]
-    yield from in_step("pair_verdicts", [(name, 0) for name in wanted], [(verdict.id, 0) for verdict in verdicts])
-    for verdict in verdicts:
-        sides = [f"{verdict.id}.{side}" for side in ("before", "after", "again")]
-        if all(side in items and side in baselines for side in sides[:2]):
-            yield from links("pair_verdicts", verdict, *_faults(verdict, items, baselines, sides))
 
 
 def _faults(
@@ -155,10 +142,8 @@ def _faults(
         asked_first, other = (first, second) if pair.first == "before" else (second, first)
         should |= {"moved": moved_by_text(asked_first.answer, other.answer)}
         again = baselines.get(sides[2])
-        asked_again = again is not None and not failed(again)
-        should |= (
-            {"noise": moved_by_text(asked_first.answer, again.answer)} if asked_again and again is not None else {}
-        )
+        if again is not None and not failed(again):
+            should |= {"noise": moved_by_text(asked_first.answer, again.answer)}
         yield began(verdict, "pair_verdicts")
         whole = None not in (verdict.moved, verdict.named)
         yield "" if whole != failed(verdict) else "it is ok without a ruling, or failed with all of them"
@@ -183,9 +168,7 @@ def read_pair_table(file: Path) -> list[dict[str, str]] | None:
 def _following(columns: Iterable[str], settings: Interval | None, left_out: tuple[str, ...]) -> set[str]:
     """The columns that follow from what is known: of intervals only where it is known how they were made."""
     follow = {column for column in columns if not column.startswith(left_out)}
-    return (
-        follow if settings else {column for column in follow if column != "ci" and not column.endswith(("_lo", "_hi"))}
-    )
+    return follow if settings else {name for name in follow if name != "ci" and not name.endswith(("_lo", "_hi"))}
 
 
 def pair_table_links(
@@ -259,7 +242,11 @@ def table_links(
     for row in rows:
         condition = Condition.model_validate({part: row[part] for part in CONDITION_NAMES})
         try:
-            cells = _cells(name, condition, data)
+            table = TABLES[name].load()
+            header, *lines = csv.reader(csv_text(table.row, table.rows([condition], data)).splitlines())
+            if not lines:
+                raise InputError(f"the condition {label(condition)} is not one of the table {name}")
+            cells = dict(zip(header, lines[0], strict=True))
         except InputError as error:
             yield Link("tables", ("", 0), str(error))
             continue
@@ -268,11 +255,3 @@ def table_links(
             if column in follows:
                 fault = f"{label(condition)}: {column} is {cell!r}, not {cells[column]!r}"
                 yield Link("tables", ("", 0), "" if cell == cells[column] else fault)
-
-
-def _cells(name: str, condition: Condition, data: TableData) -> dict[str, str]:
-    table = TABLES[name].load()
-    header, *lines = csv.reader(csv_text(table.row, table.rows([condition], data)).splitlines())
-    if not lines:
-        raise InputError(f"the condition {label(condition)} is not one of the table {name}")
-    return dict(zip(header, lines[0], strict=True))

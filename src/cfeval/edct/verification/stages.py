@@ -54,15 +54,6 @@ def stage_links(stage: str, records: ConditionRecords) -> Iterator[Link]:
     return _STAGES[stage](records)
 
 
-def _samples(records: ConditionRecords) -> Iterator[Link]:
-    keys = [key_of(sample) for sample in records.items]
-    return in_step("items", keys, keys)
-
-
-def _baseline(records: ConditionRecords) -> Iterator[Link]:
-    return baseline_links(records.items, records.baselines)
-
-
 def baseline_links(items: Sequence[Sample], baselines: Sequence[Baseline]) -> Iterator[Link]:
     """The links of conversations about original images to the items that they are about."""
     yield from in_step("baselines", map(key_of, items), map(key_of, baselines))
@@ -117,7 +108,9 @@ def _counterfactuals(records: ConditionRecords) -> Iterator[Link]:
             yield from links(
                 "counterfactuals",
                 record,
-                _edited_after(record, instructions[key_of(record)], previous),
+                f"it goes on, although edit {previous.edit} has no image ({previous.status})"
+                if previous is not None and failed(previous) and not failed(record)
+                else _followed(record, instructions[key_of(record)], "counterfactuals"),
                 ("it is ok, and the image is the one it was to change" if same and not may else ""),
                 _tries(record),
             )
@@ -141,15 +134,14 @@ def _requery(records: ConditionRecords) -> Iterator[Link]:
     for requery in records.requeries:
         yield from links("requeries", requery, _texts_fault(requery.status, requery.answer, requery.explanation))
         if requery.id in before:
-            yield from links("requeries", requery, _reason_to_ask_again(requery, before[requery.id].answer, repeatable))
-
-
-def _reason_to_ask_again(requery: Requery, before: str, repeatable: bool) -> str:
-    """A target is asked again after no answer, or after one that may have changed where nothing cited was edited."""
-    if requery.first is not None and not declines(requery.first.status, requery.first.answer, before):
-        return "it was asked again although it had answered"
-    settled = failed(requery) or not repeatable or moved_by_text(before, requery.answer) == 0
-    return "it was asked again without a reason" if requery.again is not None and settled else ""
+            # Asked again after no answer, or after one that may have changed where nothing cited was edited.
+            answer, fault = before[requery.id].answer, ""
+            settled = failed(requery) or not repeatable or moved_by_text(answer, requery.answer) == 0
+            if requery.first is not None and not declines(requery.first.status, requery.first.answer, answer):
+                fault = "it was asked again although it had answered"
+            elif requery.again is not None and settled:
+                fault = "it was asked again without a reason"
+            yield from links("requeries", requery, fault)
 
 
 def _verdicts(records: ConditionRecords) -> Iterator[Link]:
@@ -205,8 +197,8 @@ def _scores(records: ConditionRecords) -> Iterator[Link]:
 
 
 _STAGES: Mapping[str, Callable[[ConditionRecords], Iterator[Link]]] = {
-    "items": _samples,
-    "baselines": _baseline,
+    "items": lambda records: in_step("items", map(key_of, records.items), map(key_of, records.items)),
+    "baselines": lambda records: baseline_links(records.items, records.baselines),
     "instructions": _instructions,
     "counterfactuals": _counterfactuals,
     "checks": _checks,
@@ -255,13 +247,6 @@ def began(here: StageResult, stage: str) -> str:
     """What ends at a stage says so, and what does not end says nothing."""
     wanted = stage if failed(here) else ""
     return "" if here.stage == wanted else f"it says that it ended at {here.stage!r}, which is not so"
-
-
-def _edited_after(record: Counterfactual, instruction: Instruction, counterfactual: Counterfactual | None) -> str:
-    """An edit of a chain ends where the edit before has no image."""
-    if counterfactual is not None and failed(counterfactual) and not failed(record):
-        return f"it goes on, although edit {counterfactual.edit} has no image ({counterfactual.status})"
-    return _followed(record, instruction, "counterfactuals")
 
 
 def _texts_fault(status: Status, answer: str, explanation: str) -> str:
