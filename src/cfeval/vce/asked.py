@@ -11,7 +11,7 @@ from cfeval.core.cli_options import StudyParams
 from cfeval.core.config import Spec
 from cfeval.core.errors import ParamsError
 from cfeval.vce.config import FAMILIES, Roles, Vce
-from cfeval.vce.passes import passes_of
+from cfeval.vce.estimate import passes_of
 from cfeval.vce.records import VceCondition
 
 _TEST_BED = "world"

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image
-from cfeval.vce.plugins.image_folders import opened
+from cfeval.vce.plugins.image_sets import opened
 from cfeval.vce.records import SourceImage
 
 Mask = npt.NDArray[np.uint8]

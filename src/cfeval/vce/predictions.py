@@ -15,7 +15,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import Image
 from cfeval.vce.interfaces import Classifier, FeatureExtractor, PerceptualDistance
 from cfeval.vce.metrics.proximity import wrapped_uint8
-from cfeval.vce.models.finite import check_outputs, name_of
+from cfeval.vce.models.classifier import check_outputs, name_of
 
 Images = npt.NDArray[np.float32]
 """(N, 3, H, W) in [−1, 1]; samples of a diffusion model may go a little beyond."""

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cfeval.core.errors import InputError, PluginError
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.libraries import first_line
-from cfeval.vce.models.classifier import Channels
-from cfeval.vce.models.finite import check_weights
+from cfeval.vce.models.classifier import Channels, check_weights
 from cfeval.vce.models.inert_pickle import read_inert
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 from cfeval.core import registry
 from cfeval.core.cli_options import from_json
 from cfeval.core.errors import InputError, nearest
-from cfeval.vce.models.torchvision_models import NONE
+from cfeval.vce.models.architectures import NONE
 
 Spec = dict[str, Any]
 NAMED_BY = {

@@ -22,8 +22,8 @@ from cfeval.stats.intervals import bootstrap
 from cfeval.vce.config import Roles, Tests
 from cfeval.vce.contact_sheet import GAIN, difference
 from cfeval.vce.endings import FLIPPED, Ending
-from cfeval.vce.occlusion import REGIONS
 from cfeval.vce.report.items import SIGNS, Made
+from cfeval.vce.stages.concept_edits import REGIONS
 
 EXAMPLES = 4
 SHOWN: tuple[Ending, ...] = ("valid", "taken", "alone", "not")

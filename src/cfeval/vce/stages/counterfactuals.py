@@ -27,7 +27,7 @@ from cfeval.vce.files import SAMPLE, ClassifierSpec, Groups, ImagesFile, Repeats
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.masks import Mask, masks_in
 from cfeval.vce.method import Compute, Method
-from cfeval.vce.models.finite import check_outputs
+from cfeval.vce.models.classifier import check_outputs
 from cfeval.vce.records import Group, SourceImage, VceCounterfactual
 
 if TYPE_CHECKING:

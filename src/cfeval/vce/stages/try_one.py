@@ -17,10 +17,10 @@ from cfeval.vce.interfaces import Classifier
 from cfeval.vce.masks import Mask, as_mask, check_fits
 from cfeval.vce.metrics.proximity import is_destroyed, lp_distance
 from cfeval.vce.models.spelling import FORMS, beside, short_name, spec_of, with_architecture
-from cfeval.vce.plugins.image_folders import opened
+from cfeval.vce.plugins.image_sets import opened
 from cfeval.vce.predictions import Images, check_knows, from_bytes, likeliest, pixels_of, probabilities
-from cfeval.vce.stages.class_match import suggested, the_class, wordnet_if_there
 from cfeval.vce.stages.counterfactuals import to_images, to_pixels, to_regions
+from cfeval.vce.stages.targets import suggested, the_class, wordnet_if_there
 
 if TYPE_CHECKING:
     from cfeval.vce.method import Method

@@ -284,8 +284,8 @@ _PASSES = ("denoiser_calls", "denoiser_gradients", "classifier_gradients")
 def cost_rows(material: GroupMaterial) -> list[CostRow]:
     """A row a method and classifier.
 
-    Cost is counted in passes of the denoiser (`cfeval.vce.passes`), all tried weights of the class term included. What
-    the rejection step drops has been paid for too. Seconds depend on the machine, and no record holds them.
+    Cost is counted in passes of the denoiser (`cfeval.vce.estimate`), all tried weights of the class term included.
+    What the rejection step drops has been paid for too. Seconds depend on the machine, and no record holds them.
     """
     return [
         _cost_row(material, setting, classifier, method, groups)

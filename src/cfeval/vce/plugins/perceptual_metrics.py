@@ -1,8 +1,13 @@
-"""LPIPS, the learned perceptual distance (Zhang et al. 2018; DBVCE, Section 3.2, with AlexNet).
+"""Learned perceptual distances between two images.
 
-The heads come with the package lpips (version 0.1 of the weights). The trunk is torchvision's network with its
-ImageNet weights, which no package carries: they are in torch's cache once torchvision has downloaded them, or in a file
-that `weights` names. Without them there is no LPIPS: a random trunk gives other figures.
+LPIPS (Zhang et al. 2018; DBVCE, Section 3.2, with AlexNet): the heads come with the package lpips (version 0.1 of the
+weights). The trunk is torchvision's network with its ImageNet weights, which no package carries: they are in torch's
+cache once torchvision has downloaded them, or in a file that `weights` names. Without them there is no LPIPS: a random
+trunk gives other figures.
+
+ST-LPIPS, the shift-tolerant one (Ghildyal and Liu 2022, "Shift-Tolerant Perceptual Similarity Metric"), is not LPIPS:
+its figures have a name of their own. The weights of trunk and heads come with the package stlpips-pytorch (BSD
+2-Clause), of whose modules nothing is imported.
 """
 
 from pathlib import Path
@@ -13,16 +18,16 @@ from cfeval.core.errors import PluginError
 from cfeval.inference.local import devices
 from cfeval.inference.local.libraries import file_in, first_line
 from cfeval.vce.interfaces import PerceptualDistance
-from cfeval.vce.models.plugin import NetworkPlugin
-from cfeval.vce.models.torchvision_models import cached
+from cfeval.vce.models.architectures import torchvision_file
+from cfeval.vce.models.classifier import NetworkPlugin
 
 if TYPE_CHECKING:
     from torchvision.models import WeightsEnum
 
-PACKAGE = "lpips"
+LPIPS_PACKAGE = "lpips"
 
 
-class Plugin(NetworkPlugin):
+class LpipsPlugin(NetworkPlugin):
     """Which trunk, and where its weights are."""
 
     net: Literal["alex", "vgg"] = "alex"
@@ -55,7 +60,7 @@ class Plugin(NetworkPlugin):
         return lpips.Lpips(self.net, path).to(devices.chosen(self.device))
 
     def _heads(self) -> Path:
-        return file_in(PACKAGE, f"weights/v0.1/{self.net}.pth")
+        return file_in(LPIPS_PACKAGE, f"weights/v0.1/{self.net}.pth")
 
     def _published(self) -> "WeightsEnum":
         from torchvision.models import AlexNet_Weights, VGG16_Weights
@@ -65,7 +70,7 @@ class Plugin(NetworkPlugin):
 
     def _trunk(self) -> Path:
         """The file of the trunk's weights, which may not be there."""
-        return Path(self.weights) if self.weights else cached(self._published())
+        return Path(self.weights) if self.weights else torchvision_file(self._published())
 
     def _fetch(self, path: Path) -> None:
         if self.weights or not self.download:
@@ -82,3 +87,36 @@ class Plugin(NetworkPlugin):
             f"LPIPS ({self.net}) needs torchvision's weights {path.name}, which are not in torch's cache; name their "
             "file (weights), allow the download (download: true), or take st_lpips"
         )
+
+
+ST_LPIPS_PACKAGE = "stlpips_pytorch"
+
+
+class StLpipsPlugin(NetworkPlugin):
+    """Which trunk."""
+
+    net: Literal["alex", "vgg"] = "alex"
+    """alex (2.5 M weights) or vgg (14.7 M, slower)."""
+    dtype: Literal["float32", "float64"] = "float32"
+    """Precision; float64 gives the same figures on every processor, at about twice the time."""
+
+    def about(self) -> str:
+        """Whether the weights are there."""
+        return f"weights {self._weights().name} are here"
+
+    def build(self) -> PerceptualDistance:
+        """The distance, its network loaded.
+
+        Raises:
+            PluginError: the package or the device is not there.
+        """
+        from cfeval.vce.models import lpips
+
+        trunk = {"alex": lpips.shift_tolerant_alexnet, "vgg": lpips.shift_tolerant_vgg16}[self.net]()
+        network = lpips.PerceptualNetwork(trunk, f"st_lpips ({self.net})")
+        lpips.load_st_lpips(network, self._weights())
+        ready = network.eval().requires_grad_(False).to(devices.chosen(self.device))
+        return ready.double() if self.dtype == "float64" else ready
+
+    def _weights(self) -> Path:
+        return file_in(ST_LPIPS_PACKAGE, f"weights/vST0.0/{self.net}_shift_tolerant.pth")
