@@ -135,7 +135,6 @@ def resources(plugins: Plugins) -> dict[str, Any]:
 
 
 def _plugins(study: Vce, **names: Iterable[str]) -> Plugins:
-    """Plugins by the sections that name them."""
     return [
         (FAMILIES[section], getattr(study, section)[name])
         for section, in_section in names.items()

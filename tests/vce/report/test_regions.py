@@ -8,10 +8,10 @@ import pytest
 from cfeval.core.images import Image
 from cfeval.vce.config import Roles
 from cfeval.vce.endings import Ending
+from cfeval.vce.predictions import REGIONS
 from cfeval.vce.records import SourceImage, VceCondition, VceCounterfactual, VceScore
 from cfeval.vce.report.examples import FEW, chosen, regions
 from cfeval.vce.report.items import Made
-from cfeval.vce.stages.concept_edits import REGIONS
 
 SIDE = 24
 CONDITION = VceCondition(image_set="photos", denoiser="ddpm", classifier="mine", method="base")

@@ -131,7 +131,6 @@ def _named(plugin: str, name: str, where: str) -> Spec:
 
 
 def _advice(text: str, plugin: str, plugins: tuple[str, ...], family: str) -> str:
-    """What to write instead."""
     if Path(text).is_file():
         return f"a file alone; write state_dict:{text} with --architecture, or torchscript:{text}"
     if Path(text).is_dir():

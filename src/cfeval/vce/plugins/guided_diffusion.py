@@ -193,26 +193,18 @@ class BridgePlugin(DenoiserPlugin):
         device = devices.chosen(self.device)
         path = Path(self.path).expanduser()
         with memory_errors(f"loading '{path.name}'", SMALLER):
-            weights = _bridge_weights(checkpoints.read_weights(path, "net"), path.name)
+            stored = checkpoints.read_weights(path, "net")
+            weights = {
+                name.removeprefix(_PREFIX): tensor for name, tensor in stored.items() if name.startswith(_PREFIX)
+            }
+            if not weights or said_by(weights)[1]:
+                raise PluginError(
+                    f"'{path.name}' is no bridge of I2SB (`{_PREFIX}…`, three channels out); "
+                    "give one of its checkpoints"
+                )
             model = self.architecture(*said_by(weights))
             unet = placed(filled(model, weights, path.name), device, self.dtype)
         return BridgeDenoiser(unet, self.diffusion_steps, self.beta_max, self.image_size)
-
-
-def _bridge_weights(weights: "dict[str, Tensor]", name: str) -> "dict[str, Tensor]":
-    """The network's own weights, under guided-diffusion's names.
-
-    Raises:
-        PluginError: the file has none, or they also predict a variance.
-    """
-    own: dict[str, Any] = {
-        key.removeprefix(_PREFIX): value for key, value in weights.items() if key.startswith(_PREFIX)
-    }
-    if not own or said_by(own)[1]:
-        raise PluginError(
-            f"'{name}' is no bridge of I2SB (`{_PREFIX}…`, three channels out); give one of its checkpoints"
-        )
-    return own
 
 
 class ClassifierPlugin(NetworkPlugin):
@@ -288,7 +280,17 @@ class ClassifierPlugin(NetworkPlugin):
         with memory_errors(f"loading '{path.name}'", "set device: cpu, or take a larger machine"):
             weights = checkpoints.read_weights(path)
             last = weights.get("out.2.c_proj.bias")
-            names = _names(self.classes, len(self.classes) or IMAGENET if last is None else len(last))
+            count = len(self.classes) or IMAGENET if last is None else len(last)
+            if self.classes and len(self.classes) != count:
+                raise PluginError(
+                    f"'classes' names {len(self.classes)} classes, and the weights have {count}; name all, "
+                    "in their order"
+                )
+            if not self.classes and count != IMAGENET:
+                raise PluginError(
+                    f"the weights have {count} classes, which are not ImageNet's; set 'classes' to their names"
+                )
+            names = self.classes or imagenet()
             network = _filled_classifier(self.shape(len(names)), weights, path.name).to(device)
         return NoisyClassifier(network, names, self)
 
@@ -310,22 +312,7 @@ class ClassifierPlugin(NetworkPlugin):
         )
 
 
-def _names(given: tuple[str, ...], count: int) -> tuple[str, ...]:
-    if given and len(given) != count:
-        raise PluginError(
-            f"'classes' names {len(given)} classes, and the weights have {count}; name all, in their order"
-        )
-    if not given and count != IMAGENET:
-        raise PluginError(f"the weights have {count} classes, which are not ImageNet's; set 'classes' to their names")
-    return given or imagenet()
-
-
 def _filled_classifier(shape: "Shape", weights: "dict[str, Tensor]", name: str) -> Any:
-    """The network of a shape with these weights.
-
-    Raises:
-        PluginError: they do not fit.
-    """
     import torch
 
     from cfeval.vce.models.unet_classifier import Classifier as Network

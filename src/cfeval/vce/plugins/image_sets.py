@@ -32,7 +32,7 @@ from pydantic import Field
 
 from cfeval.core import ids, plugin
 from cfeval.core.errors import CfevalError, InputError, PluginError, nearest
-from cfeval.core.image_folders import Kind, LeftOut, left_out, list_images, read_faults, short_fault, summary
+from cfeval.core.image_folders import LeftOut, left_out, list_images, read_faults, short_fault, summary
 from cfeval.core.images import KEEP, Image, center_crop, import_image, size_and_mode
 from cfeval.core.registry import Diagnostic
 from cfeval.core.text_files import CsvFile, read_pairs
@@ -51,12 +51,11 @@ def images_in(folder: Path, others: list[LeftOut] | None = None) -> list[Path]:
     """The image files that lie in a folder, by name; what else lies there is added to `others`."""
     listed = list_images(folder, allow_outside=True)  # a classifier in this process gets them, and nobody else
     if others is not None:
-        others += [LeftOut(f"{folder.name}/{entry.name}", *_why(entry)) for entry in listed.left_out]
+        for entry in listed.left_out:
+            below = entry.kind == "in subfolders"
+            why = "in a subfolder" if below else entry.why
+            others.append(LeftOut(f"{folder.name}/{entry.name}", "other" if below else entry.kind, why))
     return listed.images
-
-
-def _why(entry: LeftOut) -> tuple[Kind, str]:
-    return ("other", "in a subfolder") if entry.kind == "in subfolders" else (entry.kind, entry.why)
 
 
 def counted(files: Mapping[str, Sequence[Path]], classes: str) -> str:
@@ -204,7 +203,26 @@ class Folder:
     def __init__(self, options: FolderPlugin) -> None:
         self.options = options
         self._others: list[LeftOut] = []
-        self.files = _files_by_class(Path(options.path), options.classes, self._others)
+        folder, others = Path(options.path), self._others
+        if not folder.is_dir():
+            raise InputError(f"{folder}: no such folder; it should hold one folder of images for each class")
+        folders = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        named = read_pairs(folder / NAMES, "folder", "class") if (folder / NAMES).is_file() else {}
+        for where, of in ((folder / NAMES, named), (f"{folder}: option classes", options.classes)):
+            if unknown := sorted(set(of) - {path.name for path in folders}):
+                raise InputError(f"{where}: names the folder '{unknown[0]}', which is not there")
+        named = {**named, **options.classes}
+        found: dict[str, list[Path]] = {}
+        for path in folders:
+            if images := images_in(path, others):
+                found.setdefault(named.get(path.name, path.name), []).extend(images)
+        if not found:
+            raise InputError(
+                f"{folder}: no folder in it holds an image; there should be one folder of images for each class"
+            )
+        loose = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name != NAMES)
+        others += [LeftOut(name, "other", "in no folder of a class") for name in loose if not name.startswith(".")]
+        self.files = found
         self.classes = tuple(self.files)
         self.left_out = list(self._others)
 
@@ -221,29 +239,6 @@ class Folder:
             options.gray,
             None if options.strict else self.left_out,
         )
-
-
-def _files_by_class(folder: Path, given: Mapping[str, str], others: list[LeftOut]) -> dict[str, list[Path]]:
-    """The files of every class, by its name; what else lies there is added to `others`."""
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; it should hold one folder of images for each class")
-    folders = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    named = read_pairs(folder / NAMES, "folder", "class") if (folder / NAMES).is_file() else {}
-    for where, of in ((folder / NAMES, named), (f"{folder}: option classes", given)):
-        if unknown := sorted(set(of) - {path.name for path in folders}):
-            raise InputError(f"{where}: names the folder '{unknown[0]}', which is not there")
-    named = {**named, **given}
-    found: dict[str, list[Path]] = {}
-    for path in folders:
-        if images := images_in(path, others):
-            found.setdefault(named.get(path.name, path.name), []).extend(images)
-    if not found:
-        raise InputError(
-            f"{folder}: no folder in it holds an image; there should be one folder of images for each class"
-        )
-    loose = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name != NAMES)
-    others += [LeftOut(name, "other", "in no folder of a class") for name in loose if not name.startswith(".")]
-    return found
 
 
 _META, _TRUTH = Path("data") / "meta.mat", Path("data") / "ILSVRC2012_validation_ground_truth.txt"
@@ -411,7 +406,6 @@ class Photographs:
 
 
 def _view(photograph: Image, number: int, seed: str) -> Image:
-    """The photograph itself, or a square of it that the seed places."""
     if number == 0:
         return photograph
     drawn = random.Random(seed)

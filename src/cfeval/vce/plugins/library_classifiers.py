@@ -260,13 +260,15 @@ def declared_preprocessing(declared: Mapping[str, Any]) -> Preprocessing:
     if declared.get("rescale_offset"):
         raise PluginError("its processor shifts values when it rescales them (rescale_offset), which is not known here")
     size, resize = _sizes(declared)
-    mean, std = _spread(declared)
+    scale = 255 * float(declared.get("rescale_factor", 1 / 255)) if declared.get("do_rescale", True) else 255.0
+    normalized = declared.get("do_normalize", True)
+    means, stds = (declared["image_mean"], declared["image_std"]) if normalized else ([0.0] * 3, [1.0] * 3)
     kernel = declared.get("resample", 2)
     if kernel not in _KERNELS:
         raise PluginError(
             f"its processor resamples by Pillow's number {kernel}; 2 (bilinear) and 3 (bicubic) are known"
         )
-    return Preprocessing(size, resize, _KERNELS[kernel], mean, std)
+    return Preprocessing(size, resize, _KERNELS[kernel], _divided(means, scale), _divided(stds, scale))
 
 
 def _sizes(declared: Mapping[str, Any]) -> tuple[int, int]:
@@ -284,14 +286,6 @@ def _sizes(declared: Mapping[str, Any]) -> tuple[int, int]:
     if not crop and "shortest_edge" in sides and side < _RESIZED_WHOLE:  # ConvNeXT's processor, which ResNet has too
         return side, int(side / (declared.get("crop_pct") or _CONVNEXT_CROP))
     return inner, side
-
-
-def _spread(declared: Mapping[str, Any]) -> tuple[Channels, Channels]:
-    """Mean and standard deviation for values in [0, 1]."""
-    scale = 255 * float(declared.get("rescale_factor", 1 / 255)) if declared.get("do_rescale", True) else 255.0
-    normalized = declared.get("do_normalize", True)
-    mean, std = (declared["image_mean"], declared["image_std"]) if normalized else ([0.0] * 3, [1.0] * 3)
-    return _divided(mean, scale), _divided(std, scale)
 
 
 def _divided(values: Sequence[float], scale: float) -> Channels:

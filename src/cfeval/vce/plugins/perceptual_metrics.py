@@ -56,7 +56,12 @@ class LpipsPlugin(NetworkPlugin):
 
         path = self._trunk()
         if not path.is_file():
-            self._fetch(path)
+            if self.weights or not self.download:
+                raise self._missing(path)
+            try:
+                self._published().get_state_dict(progress=False, check_hash=True)
+            except (OSError, RuntimeError) as error:
+                raise PluginError(f"weights of LPIPS ({self.net}) cannot be downloaded: {first_line(error)}") from error
         return lpips.Lpips(self.net, path).to(devices.chosen(self.device))
 
     def _heads(self) -> Path:
@@ -71,14 +76,6 @@ class LpipsPlugin(NetworkPlugin):
     def _trunk(self) -> Path:
         """The file of the trunk's weights, which may not be there."""
         return Path(self.weights) if self.weights else torchvision_file(self._published())
-
-    def _fetch(self, path: Path) -> None:
-        if self.weights or not self.download:
-            raise self._missing(path)
-        try:
-            self._published().get_state_dict(progress=False, check_hash=True)
-        except (OSError, RuntimeError) as error:
-            raise PluginError(f"weights of LPIPS ({self.net}) cannot be downloaded: {first_line(error)}") from error
 
     def _missing(self, path: Path) -> PluginError:
         if self.weights:

@@ -156,20 +156,20 @@ def reworded(
     made = []
     for row in range(batch.size):
         image = batch.rows(slice(row, row + 1))
+        denoiser = networks.models.denoiser
+        assert isinstance(denoiser, Prompted)
+        assert image.other_labels is not None
+        empty = torch.full_like(image.other_labels, denoiser.no_class)
         chain = _Chain(
-            parts, networks, *schedule.one_above(networks.models.denoiser.alphas_cumprod), *_texts(networks, image)
+            parts,
+            networks,
+            *schedule.one_above(networks.models.denoiser.alphas_cumprod),
+            denoiser.text(image.other_labels),
+            denoiser.text(empty),
         )
         start, empties = chain.inverted(image.start)
         made.append(_optimised(chain, image, start, empties, scale))
     return torch.cat(made)
-
-
-def _texts(networks: Networks, batch: Batch) -> tuple[Tensor, Tensor]:
-    denoiser = networks.models.denoiser
-    assert isinstance(denoiser, Prompted)
-    assert batch.other_labels is not None
-    empty = torch.full_like(batch.other_labels, denoiser.no_class)
-    return denoiser.text(batch.other_labels), denoiser.text(empty)
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,6 @@ def _same_classifier(networks: Networks, batch: Batch) -> bool:
 def _of_class(
     parts: Parts, networks: Networks, classifier: Classifier, targets: Tensor, batch: Batch, moment: StepState
 ) -> Tensor:
-    """The gradient of one classifier, where `guidance` takes it."""
     seen = {"noisy": moment.noisy, "clean": moment.clean}.get(parts.guidance, moment.prediction.x0)
     told = moment.timestep if parts.guidance == "noisy" or parts.classifier_time == "step" else 0
     asked = Asked(targets, told, parts.prepared, parts.loss)

@@ -49,7 +49,18 @@ def region_of(
         InputError: masks are missing, do not fit the images, or are empty.
     """
     if parts.mask == "given":
-        return _checked(given, batch.original)
+        if given is None:
+            raise InputError(
+                "mask 'given': there is no mask for the images; give one for each, or use mask 'attribution'"
+            )
+        wanted = (len(batch.original), 1, *batch.original.shape[2:])
+        if tuple(given.shape) != wanted:
+            raise InputError(f"mask 'given': the masks are {tuple(given.shape)}, but the images want {wanted}")
+        if not bool(((given == 0) | (given == 1)).all()):
+            raise InputError("mask 'given': masks hold 0 and 1 alone")
+        if not bool(given.flatten(1).any(1).all()):
+            raise InputError("mask 'given': a mask lets nothing change; mark at least one pixel")
+        return given.to(batch.original)
     if parts.mask != "attribution":
         return None
     side = batch.original.shape[-1]
@@ -104,19 +115,6 @@ def _outlier(size: Tensor) -> Tensor:
     sums = ascending.cumsum(1)
     place = (sums > (1 - OUTLIERS) * sums[:, -1:]).int().argmax(1, keepdim=True)
     return ascending.gather(1, place).view(-1, 1, 1, 1)
-
-
-def _checked(given: Tensor | None, original: Tensor) -> Tensor:
-    if given is None:
-        raise InputError("mask 'given': there is no mask for the images; give one for each, or use mask 'attribution'")
-    wanted = (len(original), 1, *original.shape[2:])
-    if tuple(given.shape) != wanted:
-        raise InputError(f"mask 'given': the masks are {tuple(given.shape)}, but the images want {wanted}")
-    if not bool(((given == 0) | (given == 1)).all()):
-        raise InputError("mask 'given': masks hold 0 and 1 alone")
-    if not bool(given.flatten(1).any(1).all()):
-        raise InputError("mask 'given': a mask lets nothing change; mark at least one pixel")
-    return given.to(original)
 
 
 def crossed(

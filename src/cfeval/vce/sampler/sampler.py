@@ -305,6 +305,5 @@ def _denoised(sampler: Sampler, batch: Batch, noisy: Tensor, index: int, attempt
 
 
 def _drawn(sampler: Sampler, batch: Batch, *purpose: str | int) -> Tensor:
-    """Noise for the batch, on its device and of its dtype."""
     drawn = sampler.draws(batch.seeds, batch.start.shape[1:], *purpose)
     return drawn.to(batch.start.device, batch.start.dtype)

@@ -3,10 +3,6 @@
 The editor sees the image, the two classes and, in a sentence, where the classifier looks; not the classifier. So what
 the classifier follows was there to be named, and was not found by its gradient. What is made is scored, put into tables
 and shown as any counterfactual is.
-
-Where a classifier looks, in a sentence: what hiding each region takes from the class that it sees.
-
-Occlusion (Zeiler and Fergus 2014, Section 4.2) in 3 × 3 regions; it needs no gradient.
 """
 
 from collections import Counter
@@ -14,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
-import numpy.typing as npt
 import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, build, from_json
@@ -30,7 +24,7 @@ from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 from cfeval.vce.files import ClassifierSpec, Groups, ImagesFile
 from cfeval.vce.interfaces import Classifier, ConceptEdit, ConceptEditor
-from cfeval.vce.predictions import Images, from_bytes, pixels_of, probabilities
+from cfeval.vce.predictions import from_bytes, looked_at, pixels_of
 from cfeval.vce.records import Group, SourceImage, VceCounterfactual
 from cfeval.vce.stages.counterfactuals import Wanted, wanted
 
@@ -112,34 +106,3 @@ def run(
         for records in track(made, sum(has[group.source] for group in requested), "edits"):
             for record, files in records:
                 add(record, files)
-
-
-REGIONS = ("top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom", "bottom right")
-"""Of an image cut into 3 × 3."""
-NAMED = 3
-"""Regions that the sentence names at most."""
-
-
-def looked_at(classifier: Classifier, image: Images) -> str:
-    """What the classifier sees in an image (3, H, W) in [−1, 1], and the regions without which it sees that less."""
-    shares = probabilities(classifier, np.stack([image, *_hidden(image)]), prepared=True)
-    seen = int(shares[0].argmax())
-    loss = np.maximum(shares[0, seen] - shares[1:, seen], 0)
-    sentence = f"The classifier sees {classifier.classes[seen]}."
-    if loss.sum() < 1e-6:
-        return f"{sentence} No single region of the image counts for that."
-    order = sorted(range(len(REGIONS)), key=lambda place: (-round(float(loss[place]), 6), place))
-    named = [f"{REGIONS[place]} ({round(100 * loss[place] / loss.sum())} %)" for place in order[:NAMED] if loss[place]]
-    return f"{sentence} The regions that count most for that: {', '.join(named)}."
-
-
-def _hidden(image: Images) -> list[npt.NDArray[np.float32]]:
-    """The image with each region in its mean color."""
-    rows, columns = (np.array_split(np.arange(side), 3) for side in image.shape[1:])
-    hidden = []
-    for down in rows:
-        for across in columns:
-            view = np.array(image, dtype=np.float32)
-            view[:, down[:, None], across] = view.mean(axis=(1, 2), keepdims=True)
-            hidden.append(view)
-    return hidden

@@ -180,7 +180,10 @@ class Distributions:
                 rows = embedded(extractor, pixels, name)
                 features[name].frombytes(np.ascontiguousarray(rows, dtype=np.float64).tobytes())
                 widths[name] = rows.shape[1]
-        return {name: _table(values, widths[name]) for name, values in features.items()}
+        return {
+            name: np.frombuffer(values).reshape(-1, widths[name]) if values else np.empty((0, 0))
+            for name, values in features.items()
+        }
 
 
 def kernel_name(name: str) -> str:
@@ -188,10 +191,6 @@ def kernel_name(name: str) -> str:
     word, _, rest = name.partition("_")
     kernel_words = {"fid": "kid", "fd": "kd"}
     return f"{kernel_words[word]}_{rest}" if word in kernel_words and rest else f"kd_{name}"
-
-
-def _table(values: "array[float]", width: int) -> Floats:
-    return np.frombuffer(values).reshape(-1, width) if values else np.empty((0, 0))
 
 
 def _distance(real: Floats, made: Floats) -> float | None:
