@@ -490,8 +490,15 @@ class Method(Parts):
         values = values_of(given["preset"], given.get("mode"))
         laid = {**values, **given}
         for key, value in sorted(given.items()):
-            if key in _NEEDS and not _same(values, key, value):
-                _check_effect(key, laid)
+            if key not in _NEEDS:
+                continue
+            neutral = Parts.model_fields[key].default
+            if (tuple(value) if isinstance(value, list) else value) in (values.get(key, neutral), neutral):
+                continue
+            part, choices = _NEEDS[key]
+            if laid.get(part, Parts.model_fields[part].default) not in choices:
+                allowed = " or ".join(f"'{choice}'" for choice in choices)
+                raise ValueError(f"'{key}' has no effect unless {part} is {allowed}; leave it out or change {part}")
         return laid
 
     @model_validator(mode="after")
@@ -530,16 +537,3 @@ def values_of(name: str, mode: str | None = None) -> dict[str, Any]:
         return dict(PRESETS[name])
     chosen = mode or "paper"
     return {**PRESETS[name], **MODES.get(chosen, {}), "mode": chosen}
-
-
-def _same(values: Mapping[str, Any], key: str, value: Any) -> bool:
-    """Whether a value is that of the preset or the neutral one; a list as good as a tuple."""
-    neutral = Parts.model_fields[key].default
-    return (tuple(value) if isinstance(value, list) else value) in (values.get(key, neutral), neutral)
-
-
-def _check_effect(key: str, laid: Mapping[str, Any]) -> None:
-    part, choices = _NEEDS[key]
-    if laid.get(part, Parts.model_fields[part].default) not in choices:
-        allowed = " or ".join(f"'{choice}'" for choice in choices)
-        raise ValueError(f"'{key}' has no effect unless {part} is {allowed}; leave it out or change {part}")

@@ -5,6 +5,7 @@
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field, PositiveFloat
 
@@ -16,6 +17,10 @@ from cfeval.vce.models.architectures import check_name, untrained
 from cfeval.vce.models.attributes import Bools, NetworkAttributes, read_labels
 from cfeval.vce.models.class_names import named
 from cfeval.vce.models.classifier import Channels, Library, NetworkPlugin
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
 
 Spread = tuple[PositiveFloat, PositiveFloat, PositiveFloat]
 
@@ -51,6 +56,13 @@ class AttributePlugin(NetworkPlugin):
         """The labels of the dataset, None where none are given; InputError where they cannot be read."""
         return read_labels(Path(self.labels), self.names()) if self.labels else None
 
+    def oracle(self, network: "Module", weights: "dict[str, Tensor]", name: str) -> AttributeClassifier:
+        """The oracle of a network with these weights; PluginError where they do not fit."""
+        names = self.names()
+        checkpoints.fit(network, weights, Path(self.path).name, f"{name} with {len(names)} attributes")
+        device = devices.chosen(self.device)
+        return NetworkAttributes(network, self.size, self.mean, self.std, names, self.table(), device, self.threshold)
+
 
 class StateDictPlugin(AttributePlugin):
     """Which architecture."""
@@ -72,12 +84,9 @@ class StateDictPlugin(AttributePlugin):
             InputError: weights, names or labels cannot be read.
             PluginError: no such architecture, or the weights do not fit it.
         """
-        path, names = Path(self.path), self.names()
-        network, _ = untrained(self.library, self.architecture, len(names))
-        what = f"{self.library}'s {self.architecture} with {len(names)} attributes"
-        checkpoints.fit(network, checkpoints.stored(path, network).weights, path.name, what)
-        device = devices.chosen(self.device)
-        return NetworkAttributes(network, self.size, self.mean, self.std, names, self.table(), device, self.threshold)
+        network, _ = untrained(self.library, self.architecture, len(self.names()))
+        weights = checkpoints.stored(Path(self.path), network).weights
+        return self.oracle(network, weights, f"{self.library}'s {self.architecture}")
 
 
 class VggFace2Plugin(AttributePlugin):
@@ -90,9 +99,5 @@ class VggFace2Plugin(AttributePlugin):
             InputError: weights, names or labels cannot be read.
             PluginError: the weights do not fit.
         """
-        path, names = Path(self.path), self.names()
-        network = vggface2.untrained(len(names))
-        what = f"VGGFace2's ResNet-50 with {len(names)} attributes"
-        checkpoints.fit(network, vggface2.weights_in(path), path.name, what)
-        device = devices.chosen(self.device)
-        return NetworkAttributes(network, self.size, self.mean, self.std, names, self.table(), device, self.threshold)
+        network = vggface2.untrained(len(self.names()))
+        return self.oracle(network, vggface2.weights_in(Path(self.path)), "VGGFace2's ResNet-50")

@@ -48,11 +48,12 @@ class Attributes:
         """
         figures: dict[str, float] = {}
         for name, oracle in self.oracles.items() if groups[key] else ():
-            if oracle.of_class(key[0]) is None or oracle.of_class(key[2]) is None:
+            of_source, of_target = oracle.of_class(key[0]), oracle.of_class(key[2])
+            if of_source is None or of_target is None:
                 continue
             figures[f"mnac_{name}"] = float(attributes_changed(*self._seen(name, key, groups)).mean())
             back = (key[2], key[1], key[0])
-            differing = sorted(_differing(oracle, key[0], key[2])) if groups.get(back) else []
+            differing = sorted(of_source ^ of_target) if groups.get(back) else []
             differences = [self._difference(name, query, (key, back), groups) for query in differing]
             known_differences = [value for value in differences if value is not None]
             if known_differences:
@@ -70,26 +71,15 @@ class Attributes:
         return correlation_difference(before, after, oracle.labels, oracle.attributes.index(query))
 
     def _seen(self, name: str, key: Key, groups: Mapping[Key, Sequence[Shown]]) -> tuple[Bools, Bools]:
+        import torch
+
         if (name, key) not in self._kept:
             sides: list[list[Bools]] = [[], []]
             for some in batched(groups[key], self.batch):
                 for side, images in zip(sides, self.views.pairs(some), strict=True):
-                    side.append(_decided(self.oracles[name], nearest_bytes(images)))
+                    side.append(self.oracles[name].decisions(torch.from_numpy(nearest_bytes(images))).numpy())
             self._kept[name, key] = (np.concatenate(sides[0]), np.concatenate(sides[1]))
         return self._kept[name, key]
-
-
-def _decided(oracle: AttributeClassifier, images: "np.typing.NDArray[np.uint8]") -> Bools:
-    import torch
-
-    decisions: Bools = oracle.decisions(torch.from_numpy(images)).numpy()
-    return decisions
-
-
-def _differing(oracle: AttributeClassifier, source: str, target: str) -> frozenset[str]:
-    """The attributes that only one of two classes has; none where the oracle does not know both."""
-    first, second = oracle.of_class(source), oracle.of_class(target)
-    return frozenset() if first is None or second is None else first ^ second
 
 
 TargetImages = Callable[[str], Iterable[Image]]
