@@ -65,7 +65,7 @@ class AttributePlugin(NetworkPlugin):
 
 
 class StateDictPlugin(AttributePlugin):
-    """Which architecture."""
+    """Own weights in an architecture of torchvision or timm, with an output for each attribute."""
 
     architecture: str = Field(min_length=1)
     """The name that the library has for it, such as resnet50."""
@@ -90,7 +90,7 @@ class StateDictPlugin(AttributePlugin):
 
 
 class VggFace2Plugin(AttributePlugin):
-    """Without further options."""
+    """The oracle of CelebA-HQ's 40 attributes that STEEX published and ACE uses: VGGFace2's ResNet-50, fine-tuned."""
 
     def build(self) -> AttributeClassifier:
         """The oracle, loaded.

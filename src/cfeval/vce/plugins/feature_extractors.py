@@ -31,7 +31,7 @@ PACKAGE = Package("torch_fidelity", "features: inception", "features: efficientn
 
 
 class InceptionPlugin(NetworkPlugin):
-    """Which features, and the file of the weights."""
+    """Features of Inception-v3 for FID (Heusel et al. 2017; DBVCE, Section 3.3, with 64 features)."""
 
     weights: str = plugin.file(min_length=1)
     """File with the weights of torch-fidelity's Inception-v3."""
@@ -102,7 +102,7 @@ _PREFIX = "module.encoder."
 
 
 class SimSiamPlugin(NetworkPlugin):
-    """The file of the weights."""
+    """The embedding of S3: SimSiam's ResNet-50 with its projector (Chen and He 2021; Jeanneret et al. 2023, ACE)."""
 
     weights: str = plugin.file(min_length=1)
     """SimSiam's checkpoint of ResNet-50."""
@@ -172,7 +172,7 @@ def _simsiam_file(weights: str) -> Path:
 
 
 class VggFace2Plugin(NetworkPlugin):
-    """The file of the weights."""
+    """The embedding of FVA and FS: VGGFace2's ResNet-50 without its last layer (DiVE, DiME, ACE)."""
 
     weights: str = plugin.file(min_length=1)
     """VGGFace2's `resnet50_ft` in PyTorch's names: a pickle of arrays, safetensors, or of torch.save."""

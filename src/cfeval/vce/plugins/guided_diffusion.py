@@ -56,7 +56,7 @@ PUBLISHED: dict[int, dict[str, Any]] = {
 
 
 class DenoiserPlugin(NetworkPlugin):
-    """Which file, where it computes, and the architecture by guided-diffusion's own flags."""
+    """Checkpoints of OpenAI's guided-diffusion as published (Dhariwal & Nichol 2021), made into a UNet of diffusers."""
 
     # What has to be said of an image size that no checkpoint was published for.
     needed: ClassVar[tuple[str, ...]] = tuple(PUBLISHED[256])
@@ -170,7 +170,9 @@ _PREFIX = "diffusion_model."
 
 
 class BridgePlugin(DenoiserPlugin):
-    """Which file, where it computes, the bridge, and the architecture by guided-diffusion's own flags."""
+    """Checkpoints of I2SB and RCSB: bridges from noise in a region to the image (Liu et al. 2023; Sobieski et al.
+    2025).
+    """
 
     needed: ClassVar[tuple[str, ...]] = tuple(name for name in PUBLISHED[256] if name != "noise_schedule")
     diffusion_steps: int = Field(1000, ge=2, multiple_of=2)
@@ -208,7 +210,9 @@ class BridgePlugin(DenoiserPlugin):
 
 
 class ClassifierPlugin(NetworkPlugin):
-    """Which file, where it computes, and the architecture by guided-diffusion's own flags."""
+    """The noisy classifiers of OpenAI's guided-diffusion (Dhariwal & Nichol 2021), the papers' UNetE: told the
+    timestep.
+    """
 
     path: str = plugin.file(min_length=1)
     """The .pt file with the weights."""

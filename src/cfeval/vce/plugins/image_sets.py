@@ -150,7 +150,9 @@ NAMES = "classes.csv"
 
 
 class FolderPlugin(plugin.Plugin):
-    """Where the images are, and what is cut out of them."""
+    """Own images: a folder for each class (the ImageFolder layout), any still images in it, in the order of their
+    names.
+    """
 
     path: str = Field(min_length=1)
     """The folder that holds the folders of the classes."""
@@ -246,7 +248,7 @@ _META, _TRUTH = Path("data") / "meta.mat", Path("data") / "ILSVRC2012_validation
 
 
 class ImageNetPlugin(plugin.Plugin):
-    """Where the images are, and what their classes are."""
+    """ImageNet's validation images (ILSVRC 2012), which are not to be had without an account: the user's own copy."""
 
     path: str = Field(min_length=1)
     """The folder with the images, or with a folder for each synset."""
@@ -374,7 +376,7 @@ LEAST = 0.8
 
 
 class PhotographsPlugin(plugin.Plugin):
-    """Without options."""
+    """Photographs that come with scikit-image, under the name of an ImageNet class: real images without a download."""
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the photographs are there."""

@@ -43,7 +43,7 @@ from cfeval.vce.models.classifier import (
 
 
 class TorchvisionPlugin(ClassifierPlugin):
-    """Which network, which weights."""
+    """Any classification network of torchvision, with the library's own trained weights (or random ones)."""
 
     model: str = Field(min_length=1)
     """The network's name, such as resnet50."""
@@ -90,7 +90,7 @@ class TorchvisionPlugin(ClassifierPlugin):
 
 
 class TimmPlugin(ClassifierPlugin):
-    """Which network, with weights or without."""
+    """Any network of timm, with its own trained weights from the Hugging Face hub (or random ones)."""
 
     model: str = Field(min_length=1)
     """The network's name, such as swin_large_patch4_window7_224."""
@@ -138,7 +138,7 @@ class TimmPlugin(ClassifierPlugin):
 
 
 class RandomPlugin(ArchitecturePlugin):
-    """Which architecture; the seed draws its weights."""
+    """RandomNet (DBVCE, Section 4, Table 1): an architecture whose weights were never trained."""
 
     architecture: str = "alexnet"
     """The name that the library has for it; DBVCE's is AlexNet."""
@@ -169,7 +169,7 @@ _WEIGHTS = "model.safetensors"
 
 
 class TransformersPlugin(ClassifierPlugin):
-    """Which checkpoint."""
+    """Image classifiers of the transformers library: a folder with a checkpoint, or a name on the Hugging Face hub."""
 
     model: str = Field(min_length=1)
     """A folder with a checkpoint, or a name on the Hugging Face hub (owner/name)."""

@@ -52,7 +52,7 @@ Spread = tuple[PositiveFloat, PositiveFloat, PositiveFloat]
 
 
 class StateDictPlugin(ArchitecturePlugin):
-    """Which file, and where its training differed from what the library declares for the architecture."""
+    """Own weights in an architecture of torchvision or timm: a file of safetensors or of torch.save."""
 
     path: str = plugin.file(min_length=1)
     """The file with the weights."""
@@ -241,7 +241,7 @@ def _try(network: "Module", classes: int, size: int, outputs: Outputs, name: str
 
 
 class TorchscriptPlugin(OwnNetworkPlugin):
-    """Which file, how images are prepared, and what the outputs stand for."""
+    """Own network in a file of TorchScript (`torch.jit.save`): the network and its weights together."""
 
     path: str = plugin.file(min_length=1)
     """The file."""
@@ -279,7 +279,7 @@ def _load_torchscript(path: Path) -> "Module":
 
 
 class PythonPlugin(OwnNetworkPlugin):
-    """Which function, how images are prepared, and what the outputs stand for."""
+    """Own network that a Python function makes: `MODULE:FUNCTION`, called once, returns a torch.nn.Module."""
 
     factory: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")
     """The function, as MODULE:FUNCTION."""

@@ -28,7 +28,7 @@ LPIPS_PACKAGE = "lpips"
 
 
 class LpipsPlugin(NetworkPlugin):
-    """Which trunk, and where its weights are."""
+    """LPIPS, the learned perceptual distance (Zhang et al. 2018; DBVCE, Section 3.2, with AlexNet)."""
 
     net: Literal["alex", "vgg"] = "alex"
     """alex (the paper's) or vgg."""
@@ -90,7 +90,9 @@ ST_LPIPS_PACKAGE = "stlpips_pytorch"
 
 
 class StLpipsPlugin(NetworkPlugin):
-    """Which trunk."""
+    """ST-LPIPS, the shift-tolerant perceptual distance (Ghildyal and Liu 2022, "Shift-Tolerant Perceptual
+    Similarity Metric"). It is not LPIPS: its figures have a name of their own.
+    """
 
     net: Literal["alex", "vgg"] = "alex"
     """alex (2.5 M weights) or vgg (14.7 M, slower)."""
