@@ -39,7 +39,7 @@ from cfeval.core import registry
 from cfeval.core.errors import CfevalError, PluginError
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.models import unet_architecture
-from cfeval.vce.plugins.denoisers import guided_diffusion
+from cfeval.vce.plugins import guided_diffusion
 from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.sampler import counterfactuals
@@ -195,7 +195,7 @@ def _weights(folder: Path, flags: dict[str, Any]) -> Path:
 
 
 def _architecture(flags: dict[str, Any]) -> unet_architecture.Architecture:
-    return guided_diffusion.Plugin(path="-", **flags).architecture(classes=0, learn_sigma=True)
+    return guided_diffusion.DenoiserPlugin(path="-", **flags).architecture(classes=0, learn_sigma=True)
 
 
 def _models(path: Path, flags: dict[str, Any], dtype: str, device: str) -> Models:

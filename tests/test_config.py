@@ -27,7 +27,7 @@ from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import PaperName, Vce
 from cfeval.vce.method import Method, Preset
 from cfeval.vce.models.class_names import imagenet
-from cfeval.vce.plugins.image_sets import photographs
+from cfeval.vce.plugins import image_sets
 from cfeval.vce.tables.group_scores import PublishedFigure
 from cfeval.vce.tables.methods import classes_of
 from tests.edct.tables.study import made_of, score
@@ -303,7 +303,7 @@ def test_the_overlays_of_driving_scenes_explain_the_action_in_both_directions_as
 
 def test_the_overlay_of_photographs_names_classes_that_are_there_and_needs_no_network() -> None:
     vce = vce_of("vce-photographs")
-    assert {one.source for one in vce.groups} == set(photographs.Photographs.classes)
+    assert {one.source for one in vce.groups} == set(image_sets.Photographs.classes)
     assert {target for one in vce.groups for target in (one.ideal, *one.others)} <= set(imagenet())
     conditions = vce.all_conditions()
     used = {

@@ -30,7 +30,7 @@ from cfeval.edct.plugins.given_edits import given_edits
 from cfeval.edct.records import Score
 from cfeval.vce.models.attributes import read_labels as read_attributes
 from cfeval.vce.models.class_names import named
-from cfeval.vce.plugins.image_sets.imagenet import _of_csv
+from cfeval.vce.plugins.image_sets import _of_csv
 
 NAMES = ("dataset", "vlm", "writer", "editor")
 KEY = {

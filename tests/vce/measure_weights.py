@@ -47,10 +47,12 @@ def fidelity_network() -> Any:
 @cache
 def simsiam() -> Path:
     """A checkpoint as SimSiam's training writes it."""
-    from cfeval.vce.plugins.feature_extractors import simsiam as plug_in
+    from cfeval.vce.plugins import feature_extractors
 
     torch.manual_seed(3)
-    state = {f"module.encoder.{name}": tensor for name, tensor in plug_in.untrained().state_dict().items()}
+    state = {
+        f"module.encoder.{name}": tensor for name, tensor in feature_extractors.untrained_simsiam().state_dict().items()
+    }
     state["module.predictor.0.weight"] = torch.zeros(2)
     return _saved(
         "simsiam.pth.tar", {"epoch": 100, "arch": "resnet50", "state_dict": state, "optimizer": {"state": {}}}

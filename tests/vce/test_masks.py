@@ -11,7 +11,7 @@ import pytest
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.record import ENDING, read
-from cfeval.vce.masks import masks_in
+from cfeval.vce.files import masks_in
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.records import SourceImage
 from cfeval.vce.sampler.networks import Models

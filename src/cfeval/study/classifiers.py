@@ -20,8 +20,8 @@ from cfeval.vce.models.class_names import IMAGENET, imagenet
 from cfeval.vce.models.classifier import OutputsError
 from cfeval.vce.models.spelling import NAMED_BY, beside, own_network, spec_of, takes_classes, with_architecture
 from cfeval.vce.originals import Reading, on_cpu, own_images, reading
-from cfeval.vce.plugins.image_sets.folder import NAMES
-from cfeval.vce.stages.class_match import SHOWN, fitting, surely, the_class, wordnet_if_there
+from cfeval.vce.plugins.image_sets import NAMES
+from cfeval.vce.stages.targets import SHOWN, fitting, surely, the_class, wordnet_if_there
 from cfeval.vce.wordnet import WordNet
 
 # The classifier that a new study explains where none is named: its weights come with the package.

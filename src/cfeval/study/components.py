@@ -19,7 +19,7 @@ from cfeval.inference.remote.providers import on_this_machine
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import Vce, used_by_vce
 from cfeval.vce.records import VceCondition
-from cfeval.vce.stages.class_match import advice, wordnet_if_there
+from cfeval.vce.stages.targets import advice, wordnet_if_there
 
 # Which plugin family each section draws on, by evaluation.
 FAMILIES_OF = {"edct": FAMILIES, "vce": VCE_FAMILIES, "cvqa": CVQA_FAMILIES}

@@ -11,7 +11,7 @@ from cfeval.core.cli_options import StudyParams
 from cfeval.core.config import Spec
 from cfeval.core.errors import ParamsError
 from cfeval.vce.config import FAMILIES, Roles, Vce
-from cfeval.vce.passes import passes_of
+from cfeval.vce.estimate import passes_of
 from cfeval.vce.records import VceCondition
 
 _TEST_BED = "world"
@@ -135,7 +135,6 @@ def resources(plugins: Plugins) -> dict[str, Any]:
 
 
 def _plugins(study: Vce, **names: Iterable[str]) -> Plugins:
-    """Plugins by the sections that name them."""
     return [
         (FAMILIES[section], getattr(study, section)[name])
         for section, in_section in names.items()

@@ -16,7 +16,6 @@ from cfeval.vce.records import ExplainedNetwork, GroupScore, VceCondition, VceSc
 from cfeval.vce.tables import FIGURES, TABLES
 from cfeval.vce.tables.classifiers import failed
 from cfeval.vce.tables.group_scores import (
-    GroupMaterial,
     PublishedCell,
     PublishedFigure,
     PublishedNetwork,
@@ -40,18 +39,7 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     They are made of the scores of groups; hypotheses are tested on those of counterfactuals. Without a condition every
     table is empty.
     """
-    material = _made_from(read_study_params(study, AskedTables), results)
-    for name, listed in TABLES.items():
-        table = listed.load()
-        rows = table.rows(material)
-        write_table(out / f"vce_{name}", table.row, rows, table.render(rows))
-        for line in failed(rows) if name == "checks" else ():
-            typer.echo(f"warning: {line}", err=True)
-    write_metrics("vce", TABLES, IN_METRICS, metrics, out, "vce_metrics.json")
-
-
-def _made_from(options: AskedTables, results: Path) -> GroupMaterial:
-    """What the tables are made from."""
+    options = read_study_params(study, AskedTables)
     groups, scores = results / "groups", results / "scores"
     material = group_material(
         (score for condition in options.conditions for score in records_of(groups, _names(condition), GroupScore, 1)),
@@ -66,13 +54,18 @@ def _made_from(options: AskedTables, results: Path) -> GroupMaterial:
         built_in=options.built_in,
         networks_in_paper=read_csv(carried(NETWORKS), PublishedNetwork),
     )
-    return replace(material, networks=_networks(options, results))
-
-
-def _networks(options: AskedTables, results: Path) -> dict[str, list[ExplainedNetwork]]:
-    """The classifiers by image set."""
     sets = dict.fromkeys(condition.image_set for condition in options.conditions)
-    return {name: list(read_jsonl(results / "networks" / f"{name}.jsonl", ExplainedNetwork)) for name in sets}
+    material = replace(
+        material,
+        networks={name: list(read_jsonl(results / "networks" / f"{name}.jsonl", ExplainedNetwork)) for name in sets},
+    )
+    for name, listed in TABLES.items():
+        table = listed.load()
+        rows = table.rows(material)
+        write_table(out / f"vce_{name}", table.row, rows, table.render(rows))
+        for line in failed(rows) if name == "checks" else ():
+            typer.echo(f"warning: {line}", err=True)
+    write_metrics("vce", TABLES, IN_METRICS, metrics, out, "vce_metrics.json")
 
 
 def _names(condition: VceCondition) -> tuple[str, ...]:

@@ -146,7 +146,15 @@ def _band(sheet: PIL.Image.Image, labels: Sequence[str], strips: Sequence[Strip]
         place = top + plan.original + number * (plan.row + plan.difference)
         places += [(label, place), (f"change × {GAIN}", place + plan.row)]
     for label, place in places:
-        for number, line in enumerate(_wrapped(label, _LABEL - _GAP)):
+        width = _LABEL - _GAP
+        lines = [""]
+        for word in label.split():
+            longer = f"{lines[-1]} {word}".strip()
+            if lines[-1] and _font(13).getlength(longer) > width:
+                lines.append(word)
+            else:
+                lines[-1] = longer
+        for number, line in enumerate([_fit(line, width, 13) for line in lines]):
             draw.text(
                 (_EDGE, place + 2 + number * _LINE), line, MUTED if label.startswith("change") else INK, _font(13)
             )
@@ -194,18 +202,6 @@ def _scaled(image: PIL.Image.Image, box: tuple[int, int]) -> PIL.Image.Image:
     factor = min(box[0] / image.width, box[1] / image.height)
     size = (round(image.width * factor), round(image.height * factor))
     return image.resize(size, PIL.Image.Resampling.NEAREST if factor >= 1 else PIL.Image.Resampling.LANCZOS)
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """A label in lines that fit, cut between words."""
-    lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and _font(13).getlength(longer) > width:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return [_fit(line, width, 13) for line in lines]
 
 
 def _fit(text: str, width: float, size: int, bold: bool = False) -> str:

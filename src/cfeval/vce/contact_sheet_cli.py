@@ -173,7 +173,6 @@ def run(
 def _files_of(
     name: str, names: Sequence[str], counterfactuals: Sequence[Path], scores: Sequence[Path], cut: int | None
 ) -> tuple[list[Path], list[Path]]:
-    """The files of a row."""
     chosen = [place for place, other in enumerate(names) if other == name]
     made, scored = ([files[place] for place in chosen if files] for files in (counterfactuals, scores))
     return whole_or_shards_of_all(made, cut), whole_or_shards_of_all(scored, cut)

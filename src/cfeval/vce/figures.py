@@ -90,7 +90,6 @@ def _points(rows: Sequence[SummaryRow]) -> dict[Panel, dict[str, Point]]:
 
 
 def _title(panel: Panel, panels: Sequence[Panel]) -> str:
-    """The classifier, and where there are several settings its own."""
     several = len({other[:2] for other in panels}) > 1
     return plain(" · ".join((panel[2], *panel[:2])) if several else panel[2])
 
@@ -206,7 +205,6 @@ def _cost_panel(axes: Axes, points: Sequence[CostRow]) -> None:
 
 
 def _labels(points: Sequence[CostRow]) -> dict[tuple[float, float], list[str]]:
-    """The names of methods by the place where they are written; points that nearly coincide share one."""
     found: dict[tuple[float, float], list[str]] = {}
     for row in sorted(points, key=lambda row: row.passes or 0):
         place = float(row.passes or 0), float(row.ota or 0)

@@ -1,4 +1,7 @@
-"""What the verbs of the study share: options, opening the images that the stages pass on."""
+"""What the verbs of the study share: options, and opening the images and the masks that stages pass on.
+
+A mask, which a user draws, says in which part of an image a counterfactual may differ from it (part `mask: given`).
+"""
 
 import gc
 import io
@@ -17,6 +20,7 @@ from cfeval.core.files import archive_of
 from cfeval.core.images import Image, file_in, folder_of, load
 from cfeval.core.record import uses
 from cfeval.core.streams import RecordIndex
+from cfeval.vce.plugins.image_sets import opened
 from cfeval.vce.records import SourceImage, VceCounterfactual
 
 if TYPE_CHECKING:
@@ -122,3 +126,42 @@ def npy(values: "Tensor | None") -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, values.float().cpu().numpy(), allow_pickle=False)
     return buffer.getvalue()
+
+
+Mask = npt.NDArray[np.uint8]
+"""(H, W), 1 where the image may change, else 0."""
+_WHITE = 128
+
+
+def masks_in(folder: Path, side: int) -> Callable[[SourceImage], Mask]:
+    """How to open the mask of a source image: `ID.png`, `side` pixels high and wide, white where it may change."""
+
+    def mask_of(image: SourceImage) -> Mask:
+        path = folder / f"{image.id}.png"
+        if not path.is_file():
+            raise InputError(f"{path}: no mask for this image; draw one, white where the image may change")
+        drawn = opened(path, gray=True)
+        if drawn.pixels.shape[:2] != (side, side):
+            raise InputError(f"{path}: the mask is {_size_of(drawn)}, but its image is {side}×{side}; make them equal")
+        return as_mask(drawn, path)
+
+    return mask_of
+
+
+def check_fits(mask: Image, photo: Image, name: object) -> None:
+    """Check that a mask is as large as the photograph that it is of; InputError where it is not."""
+    if _size_of(mask) != _size_of(photo):
+        raise InputError(f"{name}: the mask is {_size_of(mask)}, but the photo is {_size_of(photo)}; make them equal")
+
+
+def as_mask(image: Image, name: object) -> Mask:
+    """1 where an image is at least half as bright as white; InputError where nothing is."""
+    mask: Mask = (image.pixels.mean(axis=2) >= _WHITE).astype(np.uint8)
+    if not mask.any():
+        raise InputError(f"{name}: nothing in the mask is white, so nothing could change; mark the part that may")
+    return mask
+
+
+def _size_of(image: Image) -> str:
+    height, width = image.pixels.shape[:2]
+    return f"{width}×{height}"

@@ -12,7 +12,7 @@ The perceptual weights of DiME and its descendants are for the mean squared diff
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self, TypeGuard
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -388,31 +388,26 @@ class Parts(Section):
         return self.steps * (self.steps + 1) // 2 if self.nested else self.steps
 
     def _attacks(self) -> bool:
-        """Whether the parts are those of an attack."""
         off = (self.norm, self.projection, self.stabilization) == ("none", "none", "none")
         plain = (self.augmentations, self.noise_ahead, self.output) == (1, 0, "sample")
         return off and plain and self.distance in ("image", "none") and self.mask in ("difference", "none")
 
     def _is_ldce(self) -> bool:
-        """Whether the parts are those of LDCE."""
         off = (self.mask, self.stabilization, self.stochastic) == ("none", "none", False)
         plain = (self.augmentations, self.output, self.clip_denoised) == (1, "sample", False)
         return off and plain and self.distance in ("denoiser", "none") and self.projection in ("consensus", "none")
 
     def _is_time(self) -> bool:
-        """Whether the parts are those of TIME."""
         off = (self.norm, self.projection, self.stabilization, self.mask, self.distance) == ("none",) * 5
         plain = (self.augmentations, self.output, self.clip_denoised, self.stochastic) == (1, "sample", False, False)
         return off and plain
 
     def _is_dig_in(self) -> bool:
-        """Whether the parts are those of DiG-IN."""
         off = (self.norm, self.projection, self.stabilization, self.mask) == ("none",) * 4
         plain = (self.augmentations, self.output, self.noise_ahead, self.stochastic) == (1, "sample", 0, False)
         return off and plain and self.distance in ("image", "none") and not self.clip_denoised
 
     def _is_bridge(self) -> bool:
-        """Whether the parts are those of RCSB."""
         off = (self.projection, self.distance, self.stochastic, self.clip_denoised) == ("none", "none", False, False)
         plain = (self.augmentations, self.output, self.noise_ahead) == (1, "sample", 0)
         return off and plain and self.mask in ("attribution", "given")
@@ -490,13 +485,20 @@ class Method(Parts):
     @classmethod
     def _from_preset(cls, given: Any) -> Any:
         """Lay what is given over the preset; leave what is wrong beyond that to the fields' own checks."""
-        if not _has_preset(given):
+        if not (isinstance(given, Mapping) and given.get("preset") in PRESETS and given.get("mode") in (None, *MODES)):
             return given
         values = values_of(given["preset"], given.get("mode"))
         laid = {**values, **given}
         for key, value in sorted(given.items()):
-            if key in _NEEDS and not _same(values, key, value):
-                _check_effect(key, laid)
+            if key not in _NEEDS:
+                continue
+            neutral = Parts.model_fields[key].default
+            if (tuple(value) if isinstance(value, list) else value) in (values.get(key, neutral), neutral):
+                continue
+            part, choices = _NEEDS[key]
+            if laid.get(part, Parts.model_fields[part].default) not in choices:
+                allowed = " or ".join(f"'{choice}'" for choice in choices)
+                raise ValueError(f"'{key}' has no effect unless {part} is {allowed}; leave it out or change {part}")
         return laid
 
     @model_validator(mode="after")
@@ -535,20 +537,3 @@ def values_of(name: str, mode: str | None = None) -> dict[str, Any]:
         return dict(PRESETS[name])
     chosen = mode or "paper"
     return {**PRESETS[name], **MODES.get(chosen, {}), "mode": chosen}
-
-
-def _has_preset(given: Any) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(given, Mapping) and given.get("preset") in PRESETS and given.get("mode") in (None, *MODES)
-
-
-def _same(values: Mapping[str, Any], key: str, value: Any) -> bool:
-    """Whether a value is that of the preset or the neutral one; a list as good as a tuple."""
-    neutral = Parts.model_fields[key].default
-    return (tuple(value) if isinstance(value, list) else value) in (values.get(key, neutral), neutral)
-
-
-def _check_effect(key: str, laid: Mapping[str, Any]) -> None:
-    part, choices = _NEEDS[key]
-    if laid.get(part, Parts.model_fields[part].default) not in choices:
-        allowed = " or ".join(f"'{choice}'" for choice in choices)
-        raise ValueError(f"'{key}' has no effect unless {part} is {allowed}; leave it out or change {part}")

@@ -125,6 +125,7 @@ def reading(name: str, classifier: Classifier, images: Sequence[LabelledImage]) 
     names = [classifier.classes[place] for place in places]
     right = np.array(names) == np.array(labels)
     shown = getattr(getattr(classifier, "preprocessing", None), "summary", None)
+    wrong = Counter(f"'{label}' for '{name}'" for name, label in zip(names, labels, strict=True) if name != label)
     made = Reading(
         name,
         shown(classifier.options.crop) if shown else "",  # type: ignore[attr-defined]
@@ -132,7 +133,7 @@ def reading(name: str, classifier: Classifier, images: Sequence[LabelledImage]) 
         len(images),
         len(set(labels)),
         names[0] if len(set(names)) == 1 and len(set(labels)) > 1 else "",
-        _taken(names, labels),
+        dict(wrong.most_common(_SHOWN)),
         getattr(classifier, "notes", ()),
     )
     if made.surely_above and right.mean() >= _GOOD:
@@ -151,12 +152,6 @@ def _may_be_luck(won: int, lost: int) -> bool:
     """Whether chance could win so many images where it loses so few: a one-sided sign test."""
     total = won + lost
     return bool(sum(comb(total, count) for count in range(won, total + 1)) >= _LUCK * 2**total)
-
-
-def _taken(names: Sequence[str], labels: Sequence[str]) -> dict[str, int]:
-    """The commonest mistakes."""
-    wrong = Counter(f"'{label}' for '{name}'" for name, label in zip(names, labels, strict=True) if name != label)
-    return dict(wrong.most_common(_SHOWN))
 
 
 def _predicted(classifier: Classifier, images: Sequence[LabelledImage], who: str) -> npt.NDArray[np.intp]:

@@ -13,7 +13,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.vouching import Fault, report_links, vouched
 from cfeval.vce.predictions import Views
 from cfeval.vce.records import GroupScore, SourceImage, VceCounterfactual, VceScore
-from cfeval.vce.stages.distributions import Distributions
+from cfeval.vce.stages.group_figures import Distributions
 from cfeval.vce.stages.group_scores import group_scores
 from cfeval.vce.stages.scores import COMMON
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from cfeval.vce.metrics.attributes import attributes_changed, correlation_difference, verification_accuracy
+from cfeval.vce.metrics.proximity import attributes_changed, correlation_difference, verification_accuracy
 
 RANDOM = np.random.default_rng(3)
 LABELS = np.stack(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.errors import PluginError
-from cfeval.vce.models.finite import check_outputs, check_weights
+from cfeval.vce.models.classifier import check_outputs, check_weights
 
 ODD = st.sampled_from([float("nan"), float("inf"), float("-inf")])
 

@@ -5,7 +5,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
-from cfeval.vce.models.linear_probe import STRENGTHS, fit_probe
+from cfeval.vce.plugins.efficientnet_lite import STRENGTHS, fit_probe
 from tests.tiny.classifiers import write_colors, write_images
 
 
@@ -20,7 +20,9 @@ def drawn(seed: int, apart: float, count: int = 24, width: int = 40) -> tuple[np
 def test_the_share_of_left_out_images_is_that_of_fits_without_them(
     seed: int, apart: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cfeval.vce.models.linear_probe.STRENGTHS", (0.1,))  # the choice of strength sees all images
+    monkeypatch.setattr(
+        "cfeval.vce.plugins.efficientnet_lite.STRENGTHS", (0.1,)
+    )  # the choice of strength sees all images
     features, labels = drawn(seed, apart)
     whole = fit_probe(features, labels, 3)
     agree = []

@@ -6,7 +6,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import PluginError
-from cfeval.vce.plugins.classifiers import efficientnet_lite
+from cfeval.vce.plugins import efficientnet_lite
 from tests.slow import first_fast
 from tests.tiny.classifiers import images
 

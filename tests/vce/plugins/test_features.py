@@ -89,7 +89,7 @@ def test_taps_lie_where_the_image_gets_smaller(width: int, images: torch.Tensor)
 def test_the_last_features_are_those_of_the_classifier(images: torch.Tensor) -> None:
     from cfeval.vce.models.checkpoints import read
     from cfeval.vce.models.efficientnet_lite import network
-    from cfeval.vce.plugins.classifiers.efficientnet_lite import weights_of
+    from cfeval.vce.plugins.efficientnet_lite import weights_of
 
     whole = network(0)
     whole.load_state_dict(read(weights_of(0)))

@@ -8,7 +8,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError, PluginError
-from cfeval.vce.models.transformers_models import preprocessing
+from cfeval.vce.plugins.library_classifiers import declared_preprocessing
 from tests.tiny.classifiers import NAMES
 from tests.tiny.image_classifiers import resnet, vit
 
@@ -66,18 +66,18 @@ def test_gradients_flow_to_the_image(tmp_path: Path) -> None:
 
 def test_what_a_processor_declares_in_other_ways_is_understood_or_refused() -> None:
     plain = {"size": 224, "do_normalize": False, "rescale_factor": 1 / 127.5}
-    assert preprocessing(plain).mean == (0, 0, 0)
-    assert preprocessing(plain).std == pytest.approx((0.5, 0.5, 0.5))
+    assert declared_preprocessing(plain).mean == (0, 0, 0)
+    assert declared_preprocessing(plain).std == pytest.approx((0.5, 0.5, 0.5))
     mobile = {"size": {"shortest_edge": 256}, "do_center_crop": True, "crop_size": {"height": 224, "width": 224}}
     norms = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "resample": 3}
-    found = preprocessing({**mobile, **norms})
+    found = declared_preprocessing({**mobile, **norms})
     assert (found.size, found.resize, found.interpolation, found.mean) == (224, 256, "bicubic", (0.5, 0.5, 0.5))
     with pytest.raises(PluginError, match="squares are needed"):
-        preprocessing({**norms, "size": {"height": 224, "width": 112}})
+        declared_preprocessing({**norms, "size": {"height": 224, "width": 112}})
     with pytest.raises(PluginError, match="rescale_offset"):
-        preprocessing({**norms, "size": 224, "rescale_offset": True})
+        declared_preprocessing({**norms, "size": 224, "rescale_offset": True})
     with pytest.raises(PluginError, match="Pillow's number 1"):
-        preprocessing({**norms, "size": 224, "resample": 1})
+        declared_preprocessing({**norms, "size": 224, "resample": 1})
 
 
 def test_what_is_no_image_classifier_is_one_line(tmp_path: Path) -> None:

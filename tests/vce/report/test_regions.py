@@ -8,7 +8,7 @@ import pytest
 from cfeval.core.images import Image
 from cfeval.vce.config import Roles
 from cfeval.vce.endings import Ending
-from cfeval.vce.occlusion import REGIONS
+from cfeval.vce.predictions import REGIONS
 from cfeval.vce.records import SourceImage, VceCondition, VceCounterfactual, VceScore
 from cfeval.vce.report.examples import FEW, chosen, regions
 from cfeval.vce.report.items import Made

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.sampler.batch import Classes
-from cfeval.vce.sampler.black_box import covariance
+from cfeval.vce.sampler.guidance import covariance
 from cfeval.vce.sampler.networks import Asked, Models, Networks
 from cfeval.vce.sampler.sampler import counterfactuals
 from cfeval.vce.sampler.schedule import linear, respaced

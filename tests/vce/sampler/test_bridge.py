@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from cfeval.core.errors import ParamsError
+from cfeval.vce.estimate import passes_of
 from cfeval.vce.interfaces import Prediction
 from cfeval.vce.method import Method
-from cfeval.vce.models.bridge_denoiser import bridge_levels
-from cfeval.vce.passes import passes_of
+from cfeval.vce.models.unet_denoiser import bridge_levels
 from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.sampler import counterfactuals

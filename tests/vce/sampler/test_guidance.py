@@ -9,9 +9,8 @@ from torch import Tensor
 
 from cfeval.core.errors import PluginError
 from cfeval.vce.method import Compute, Method, Parts
-from cfeval.vce.sampler.augmentation import copies
 from cfeval.vce.sampler.batch import Batch, Classes
-from cfeval.vce.sampler.guidance import Guided, StepState, cone, guide, needs_graph, norms
+from cfeval.vce.sampler.guidance import Guided, StepState, cone, copies, guide, needs_graph, norms
 from cfeval.vce.sampler.networks import Models, Networks
 from cfeval.vce.sampler.prediction import predict_x0, vjp
 from cfeval.vce.sampler.sampler import counterfactuals

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from cfeval.core.errors import ParamsError
+from cfeval.vce.estimate import passes_of
 from cfeval.vce.method import Compute, Method
-from cfeval.vce.passes import passes_of
 from cfeval.vce.sampler.batch import Batch, Classes
-from cfeval.vce.sampler.inversion import inverted
+from cfeval.vce.sampler.conditional import inverted
 from cfeval.vce.sampler.networks import Models, Networks
 from cfeval.vce.sampler.sampler import counterfactuals
 from cfeval.vce.sampler.schedule import respaced

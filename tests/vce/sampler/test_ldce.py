@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from cfeval.core.errors import ParamsError
+from cfeval.vce.estimate import passes_of
 from cfeval.vce.method import Method
-from cfeval.vce.passes import passes_of
 from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.sampler import counterfactuals

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from cfeval.core.errors import ParamsError
+from cfeval.vce.estimate import passes_of
 from cfeval.vce.interfaces import Prediction
 from cfeval.vce.method import Compute, Method
-from cfeval.vce.passes import passes_of
 from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.sampler import counterfactuals

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from cfeval.vce.metrics.attributes import correlation_difference
+from cfeval.vce.metrics.proximity import correlation_difference
 from cfeval.vce.metrics.realism import frechet_distance
 from cfeval.vce.models.attributes import of_class
 from cfeval.vce.records import GroupScore, VceCondition, VceScore
-from cfeval.vce.stages.distributions import Distributions
+from cfeval.vce.stages.group_figures import Distributions
 from cfeval.vce.stages.group_scores import group_scores
 from tests.vce.stages.colors import Means, plain, views
 

@@ -16,7 +16,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Edit, EditReply, EditRequest, WriteReply, WriteRequest
 from cfeval.edct.plugins.concept_editor import ConceptEdit, Instructed
-from cfeval.vce.occlusion import REGIONS, looked_at
+from cfeval.vce.predictions import REGIONS, looked_at
 from cfeval.vce.records import Group, SourceImage, VceCounterfactual, VceScore
 from cfeval.vce.stages.concept_edits import edited
 from cfeval.vce.stages.counterfactuals import wanted

@@ -7,7 +7,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.vce.metrics.realism import frechet_distance
 from cfeval.vce.records import GroupScore, VceCondition, VceCounterfactual, VceScore
-from cfeval.vce.stages.distributions import Distributions
+from cfeval.vce.stages.group_figures import Distributions
 from cfeval.vce.stages.group_scores import group_scores
 from cfeval.vce.stages.scores import Measures, scores
 from tests.vce.stages.colors import Apart, Colors, Means, as_sample, plain, record, views

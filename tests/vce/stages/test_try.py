@@ -15,7 +15,7 @@ from cfeval.report.bars import COLORS
 from cfeval.vce.models.class_names import imagenet
 from cfeval.vce.models.spelling import NAMED_BY, spec_of
 from cfeval.vce.stages import try_one
-from cfeval.vce.stages.class_match import fitting, suggested, the_class
+from cfeval.vce.stages.targets import fitting, suggested, the_class
 from cfeval.vce.wordnet import WordNet
 from cfeval_testbed.scenes import CELL_CLASSES, draw_cells
 from tests.conftest import Run

@@ -7,9 +7,9 @@ import torch
 
 from cfeval.report.tables import markdown
 from cfeval.vce.config import Roles
+from cfeval.vce.estimate import passes_of
 from cfeval.vce.figures import draw_cost
 from cfeval.vce.method import Method
-from cfeval.vce.passes import passes_of
 from cfeval.vce.records import GroupScore
 from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import Models

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cfeval.core.errors import InputError
 from cfeval.core.text_files import text_lines
-from cfeval.vce.models.finite import check_outputs
+from cfeval.vce.models.classifier import check_outputs
 
 if TYPE_CHECKING:
     from torch import Tensor

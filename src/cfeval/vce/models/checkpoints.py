@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cfeval.core.errors import InputError, PluginError
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.libraries import first_line
-from cfeval.vce.models.classifier import Channels
-from cfeval.vce.models.finite import check_weights
+from cfeval.vce.models.classifier import Channels, check_weights
 from cfeval.vce.models.inert_pickle import read_inert
 
 if TYPE_CHECKING:
@@ -86,21 +85,18 @@ def stored(path: Path, network: "Module", wanted: str = "") -> Stored:
     }
     if wanted and wanted not in sets:
         raise InputError(f"{path}: no weights '{wanted}' in it; it holds {', '.join(map(repr, sets))}")
-    matches = {name: _matches(weights, prefix, own) for name, (weights, prefix) in sets.items()}
+    matches = {name: sum(f"{prefix}{name}" in weights for name in own) for name, (weights, prefix) in sets.items()}
     taken = wanted or max(matches, key=lambda name: matches[name])
     weights, prefix = sets[taken]
     under = {name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)}
-    under |= _apart(weights, [name for name in own if name not in under])
+    # The layers that a wrapper holds apart from the others, such as its last: where one name alone ends so.
+    lacking = [name for name in own if name not in under]
+    ends = {name: [key for key in weights if key == name or key.endswith(f".{name}")] for name in lacking}
+    under |= {name: weights[keys[0]] for name, keys in ends.items() if len(keys) == 1}
     kept = {name: tensor for name, tensor in under.items() if not _of_a_normalizer(name)}
     others = tuple(name for name, count in matches.items() if name != taken and count >= matches[taken])
     spread = _channels(weights, "new_mean"), _channels(weights, "new_std")
     return Stored(kept, *spread, taken if others else "", others)
-
-
-def _apart(weights: "Mapping[str, Tensor]", lacking: Sequence[str]) -> "dict[str, Tensor]":
-    """The layers that a wrapper holds apart from the others, such as its last: where one name alone ends so."""
-    ends = {name: [key for key in weights if key == name or key.endswith(f".{name}")] for name in lacking}
-    return {name: weights[keys[0]] for name, keys in ends.items() if len(keys) == 1}
 
 
 def _prefixes(names: Mapping[str, object], wanted: Sequence[str]) -> list[str]:
@@ -118,11 +114,6 @@ def _prefixes(names: Mapping[str, object], wanted: Sequence[str]) -> list[str]:
     most = max(counts.values())
     best = sorted((prefix for prefix in counts if counts[prefix] == most), key=len)
     return [best[0], *(prefix for prefix in best[1:] if not _of_a_normalizer(prefix))]
-
-
-def _matches(weights: Mapping[str, object], prefix: str, wanted: Sequence[str]) -> int:
-    """How many of a network's names a set of weights has behind a prefix."""
-    return sum(f"{prefix}{name}" in weights for name in wanted)
 
 
 def fit(network: "Module", weights: "Mapping[str, Tensor]", name: str, architecture: str) -> None:
@@ -226,7 +217,6 @@ def _content(path: Path) -> Any:
 
 
 def _is_script(path: Path) -> bool:
-    """Whether a file is an archive of TorchScript."""
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:

@@ -68,25 +68,20 @@ def named(file: str, count: int | None) -> tuple[str, ...]:
         InputError: the file cannot be read, holds no names or a name twice, or not `count` of them.
     """
     if file:
-        return _checked(Path(file), count)
+        path = Path(file)
+        lines = read_json(path) if path.suffix == ".json" else list(text_lines(path))
+        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+            raise InputError(f"{path}: a JSON list of names is needed")
+        names = tuple(line.strip() for line in lines if line.strip())
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise InputError(f"{path}: class '{twice[0]}' stands there twice; names of classes must differ")
+        if len(names) < 2:
+            raise InputError(
+                f"{path}: names of at least two classes are needed, a name a line, but there are {len(names)}"
+            )
+        if count not in (None, len(names)):
+            raise InputError(f"{path}: names {len(names)} classes, and num_classes is {count}; leave num_classes out")
+        return names
     if count in (None, IMAGENET):
         return imagenet()
     return tuple(map(str, range(count or 0)))
-
-
-def _checked(path: Path, count: int | None) -> tuple[str, ...]:
-    names = _read(path)
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError(f"{path}: class '{twice[0]}' stands there twice; names of classes must differ")
-    if len(names) < 2:
-        raise InputError(f"{path}: names of at least two classes are needed, a name a line, but there are {len(names)}")
-    if count not in (None, len(names)):
-        raise InputError(f"{path}: names {len(names)} classes, and num_classes is {count}; leave num_classes out")
-    return names
-
-
-def _read(path: Path) -> tuple[str, ...]:
-    lines = read_json(path) if path.suffix == ".json" else list(text_lines(path))
-    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-        raise InputError(f"{path}: a JSON list of names is needed")
-    return tuple(line.strip() for line in lines if line.strip())

@@ -1,22 +1,50 @@
-"""A classifier: a network, its preprocessing and its classes; and the options that every such plugin has."""
+"""A classifier: a network, its preprocessing and its classes; and the options of every plugin with a network.
 
-from collections.abc import Sequence
+Weights and outputs that are not finite are refused: of NaN, the largest is the first, and looks like an answer.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from cfeval.core import plugin
 from cfeval.core.errors import PluginError
+from cfeval.core.plugin import Plugin
+from cfeval.core.registry import Diagnostic, Resources
 from cfeval.inference.local import devices
 from cfeval.inference.local.devices import memory_errors, out_of_memory
 from cfeval.inference.local.libraries import first_line
-from cfeval.vce.models.finite import check_weights
-from cfeval.vce.models.plugin import NetworkPlugin
+from cfeval.inference.local.pretrained import finding
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
+
+
+class NetworkPlugin(Plugin):
+    """Where a network computes; a plugin adds which network."""
+
+    device: str = Field("auto", pattern=devices.DEVICE)
+    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
+
+    def resources(self) -> Resources:
+        """A GPU, unless the processor is asked for."""
+        return Resources(gpu=0 if self.device == "cpu" else 1)
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether the device is there, and what `about` says; no weights are read."""
+        yield finding(lambda: f"computes on {devices.chosen(self.device)}")
+        yield finding(self.about)
+
+    @abstractmethod
+    def about(self) -> str:
+        """What can be said of the network in one line before it is loaded; a `CfevalError` says what is wrong."""
+
 
 Library = Literal["torchvision", "timm"]
 """Where an architecture is defined."""
@@ -206,3 +234,44 @@ def perturb(network: "Module", share: float, seed: int) -> None:
         spread = torch.cat([weight.flatten() for weight in network.parameters()]).std()
         for weight in network.parameters():
             weight.add_(share * spread * torch.randn(weight.shape, generator=drawn))
+
+
+def check_weights(network: "Module", name: str) -> None:
+    """Refuse a network with a weight that is NaN or infinite.
+
+    Buffers may be infinite, as masks of attention are.
+
+    Raises:
+        PluginError: one line that names the first such weight, and how many there are.
+    """
+    import torch
+
+    wrong = {key: int((~torch.isfinite(value)).sum()) for key, value in network.named_parameters()}
+    wrong |= {key: int(torch.isnan(value).sum()) for key, value in network.named_buffers()}
+    wrong = {key: count for key, count in wrong.items() if count}
+    if wrong:
+        first, count = next(iter(wrong.items()))
+        more = f", and {len(wrong) - 1} more tensors have such" if len(wrong) > 1 else ""
+        raise PluginError(
+            f"weights of '{name}' are not finite: {count} of {first} are NaN or infinite{more}; its training diverged, "
+            "or the file is damaged: name weights from before"
+        )
+
+
+def check_outputs(values: npt.NDArray[Any], who: str) -> None:
+    """Refuse what a network says of images, (N, …), where any of it is NaN or infinite.
+
+    Raises:
+        PluginError: one line with who it is and of how many images.
+    """
+    bad = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+    if bad.any():
+        raise PluginError(
+            f"{who}: its outputs are not finite (NaN or infinite) for {int(bad.sum())} of {len(bad)} images, and no "
+            "class can be read from them; check the weights and the network, and set dtype: float32"
+        )
+
+
+def name_of(network: object) -> str:
+    """What errors call a network: its own name, or else its class."""
+    return str(getattr(network, "name", "") or type(network).__name__)

@@ -85,7 +85,17 @@ class EfficientNetLite(nn.Module):
     def __init__(self, scale: Scale, classes: int = 1000) -> None:
         super().__init__()
         self._conv_stem, self._bn0 = SameConv(3, STEM, 3, 2), _norm(STEM)
-        blocks, width = _blocks(scale)
+        blocks: list[nn.Module] = []
+        width = STEM
+        for stage, (count, kernel, stride, expansion, channels) in enumerate(STAGES):
+            outer = stage in (0, len(STAGES) - 1)
+            # A multiple of 8 that is not more than a tenth below.
+            exact = channels * scale.width
+            rounded = max(8, int(exact + 4) // 8 * 8)
+            outputs = rounded + 8 if rounded < 0.9 * exact else rounded
+            for number in range(count if outer else math.ceil(count * scale.depth)):
+                blocks.append(Block(width, outputs, kernel, stride if number == 0 else 1, expansion))
+                width = outputs
         self._blocks = nn.ModuleList(blocks)
         self._conv_head, self._bn1 = SameConv(width, HEAD, 1), _norm(HEAD)
         self._fc = nn.Linear(HEAD, classes)
@@ -101,26 +111,6 @@ class EfficientNetLite(nn.Module):
         """The logits (N, classes) of inputs (N, 3, H, W)."""
         logits: Tensor = self._fc(self.features(x))
         return logits
-
-
-def _blocks(scale: Scale) -> tuple[list[nn.Module], int]:
-    """The blocks of all stages, and the number of channels that come out."""
-    blocks: list[nn.Module] = []
-    inputs = STEM
-    for stage, (count, kernel, stride, expansion, channels) in enumerate(STAGES):
-        outer = stage in (0, len(STAGES) - 1)
-        outputs = _scaled(channels, scale.width)
-        for number in range(count if outer else math.ceil(count * scale.depth)):
-            blocks.append(Block(inputs, outputs, kernel, stride if number == 0 else 1, expansion))
-            inputs = outputs
-    return blocks, inputs
-
-
-def _scaled(channels: int, width: float) -> int:
-    """Channels times the width, as a multiple of 8 that is not more than a tenth below."""
-    exact = channels * width
-    rounded = max(8, int(exact + 4) // 8 * 8)
-    return rounded + 8 if rounded < 0.9 * exact else rounded
 
 
 def _norm(channels: int) -> nn.BatchNorm2d:

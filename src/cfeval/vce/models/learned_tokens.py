@@ -156,7 +156,7 @@ def learn_tokens(
 
 
 def _text_parts(denoiser: Any) -> tuple[Any, Any]:
-    from cfeval.vce.models.latent_denoiser import PromptedDenoiser
+    from cfeval.vce.models.unet_denoiser import PromptedDenoiser
 
     if not isinstance(denoiser, PromptedDenoiser):
         raise PluginError("tokens are learned by a denoiser of latents that is told a prompt, such as Stable Diffusion")

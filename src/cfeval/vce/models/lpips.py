@@ -100,7 +100,8 @@ class PerceptualNetwork(nn.Module):
         for place, layer in enumerate(self.layers):
             images = layer(images)
             if place in self.taps:
-                first, second = _unit(images).chunk(2)
+                length: Tensor = (images**2).sum(dim=1, keepdim=True).sqrt()
+                first, second = (images / (length + _TINY)).chunk(2)
                 total = total + next(heads)((first - second) ** 2).mean(dim=(1, 2, 3))
         return total
 
@@ -113,12 +114,6 @@ def check_size(images: Tensor, smallest: int, name: str) -> None:
             f"{name} needs images of at least {smallest} × {smallest} pixels, but got {size}; "
             "take larger images or another distance"
         )
-
-
-def _unit(features: Tensor) -> Tensor:
-    """Features (N, C, H, W) scaled to length 1 at each place."""
-    length: Tensor = (features**2).sum(dim=1, keepdim=True).sqrt()
-    return features / (length + _TINY)
 
 
 def shift_tolerant_alexnet() -> Trunk:

@@ -9,7 +9,7 @@ from typing import Any
 from cfeval.core import registry
 from cfeval.core.cli_options import from_json
 from cfeval.core.errors import InputError, nearest
-from cfeval.vce.models.torchvision_models import NONE
+from cfeval.vce.models.architectures import NONE
 
 Spec = dict[str, Any]
 NAMED_BY = {
@@ -131,7 +131,6 @@ def _named(plugin: str, name: str, where: str) -> Spec:
 
 
 def _advice(text: str, plugin: str, plugins: tuple[str, ...], family: str) -> str:
-    """What to write instead."""
     if Path(text).is_file():
         return f"a file alone; write state_dict:{text} with --architecture, or torchscript:{text}"
     if Path(text).is_dir():

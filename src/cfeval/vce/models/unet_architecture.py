@@ -58,11 +58,12 @@ class Architecture:
         if self.image_size % 2 ** (len(self.channel_mult) - 1):
             return f"image_size {self.image_size} cannot be halved {len(self.channel_mult) - 1} times"
         attending = {w for w, attends in zip(self.widths, self.attends, strict=True) if attends} | {self.widths[-1]}
-        uneven = [w for w in sorted(attending) if not self.heads(w) or w % self.heads(w) or self._cut(w)]
+        uneven = [
+            w
+            for w in sorted(attending)
+            if not self.heads(w) or w % self.heads(w) or bool(self.num_head_channels and w % self.num_head_channels)
+        ]
         return f"attention heads do not divide {uneven[0]} channels" if uneven else ""
-
-    def _cut(self, width: int) -> bool:
-        return bool(self.num_head_channels and width % self.num_head_channels)
 
 
 def configuration(model: Architecture) -> dict[str, Any]:

@@ -38,7 +38,18 @@ class Classifier(nn.Module):
         embedded = 4 * shape.width
         self.width = shape.width
         self.time_embed = nn.Sequential(nn.Linear(shape.width, embedded), nn.SiLU(), nn.Linear(embedded, embedded))
-        self.input_blocks = nn.ModuleList(_levels(shape))
+        width = shape.widths[0]
+        blocks: list[nn.Module] = [_Conditioned(nn.Conv2d(3, width, 3, padding=1))]
+        for level, (out, attends) in enumerate(zip(shape.widths, shape.attends, strict=True)):
+            for _ in range(shape.blocks):
+                attention = [_Attention(out, shape.head_channels)] if attends else []
+                blocks.append(_Conditioned(_residual(shape, width, out), *attention))
+                width = out
+            if level < len(shape.widths) - 1:
+                blocks.append(
+                    _Conditioned(_residual(shape, out, out, halve=True) if shape.resblock_updown else _Halved(out))
+                )
+        self.input_blocks = nn.ModuleList(blocks)
         last = shape.widths[-1]
         middle = [_residual(shape, last, last), _Attention(last, shape.head_channels), _residual(shape, last, last)]
         self.middle_block = _Conditioned(*middle)
@@ -136,22 +147,6 @@ def _attended(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 def _residual(shape: Shape, width: int, out: int, halve: bool = False) -> _Residual:
     return _Residual(width, 4 * shape.width, out, shape.scale_shift, halve)
-
-
-def _levels(shape: Shape) -> list[nn.Module]:
-    """The blocks of the way down, each with its attention, and what halves between the levels."""
-    width = shape.widths[0]
-    blocks: list[nn.Module] = [_Conditioned(nn.Conv2d(3, width, 3, padding=1))]
-    for level, (out, attends) in enumerate(zip(shape.widths, shape.attends, strict=True)):
-        for _ in range(shape.blocks):
-            attention = [_Attention(out, shape.head_channels)] if attends else []
-            blocks.append(_Conditioned(_residual(shape, width, out), *attention))
-            width = out
-        if level < len(shape.widths) - 1:
-            blocks.append(
-                _Conditioned(_residual(shape, out, out, halve=True) if shape.resblock_updown else _Halved(out))
-            )
-    return blocks
 
 
 class _Halved(nn.Module):

@@ -1,6 +1,10 @@
-"""A UNet of diffusers as a denoiser: what it predicts, whatever that is, turned into noise.
+"""Networks of diffusers as denoisers, on pixels, on latents or on a bridge: what they predict is turned into noise.
 
-Also where it computes and in which numbers, and ᾱ of its training steps.
+Also where they compute and in which numbers, and ᾱ of their training steps.
+
+Latents: Rombach et al. 2022, "High-Resolution Image Synthesis with Latent Diffusion Models"; LDCE (Farid et al. 2023)
+takes such a model for counterfactuals: a classifier sees the decoded x̂_0, and its gradient goes back through decoder
+and denoiser. A bridge: I2SB (Liu et al. 2023), trained to find the way from x_t to the image.
 """
 
 import math
@@ -11,7 +15,7 @@ from cfeval.inference.local.devices import Dtype
 from cfeval.vce.interfaces import Prediction
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Generator, Tensor
 
 Target = Literal["epsilon", "v_prediction", "sample"]
 """What a network was trained to predict, by diffusers' names."""
@@ -131,3 +135,112 @@ def of_scheduler(scheduler: Any, model: str) -> "Tensor":
             "needed, such as DDPMScheduler"
         )
     return torch.cumprod(1 - betas.double(), 0)
+
+
+AUTOENCODERS = ("AutoencoderKL", "VQModel")
+"""The autoencoders of diffusers that serve: with Gaussian latents, and with a codebook."""
+
+
+class LatentDenoiser(UNetDenoiser):
+    """See `cfeval.vce.interfaces.Denoiser` and `Autoencoder`; `image_size` is that of images, not of latents.
+
+    Args:
+        network: a UNet2DModel or DiTTransformer2DModel of latents, on its device; it is frozen here.
+        autoencoder: an AutoencoderKL or VQModel; it computes in float32, because half precision overflows in some.
+        alphas_cumprod: ᾱ, (T,), float64.
+        classes: how many labels it is conditional on, 0 for none.
+        target: what it predicts.
+    """
+
+    def __init__(
+        self, network: Any, autoencoder: Any, alphas_cumprod: "Tensor", classes: int = 0, target: Target = "epsilon"
+    ) -> None:
+        shrinks = 2 ** (len(autoencoder.config.block_out_channels) - 1)
+        super().__init__(network, alphas_cumprod, network.config.sample_size * shrinks, classes, target)
+        self.autoencoder = autoencoder.eval().float().to(self.device).requires_grad_(False)
+        self._scale = autoencoder.config.scaling_factor
+        self._shift = getattr(autoencoder.config, "shift_factor", None) or 0.0
+
+    def encode(self, images: "Tensor") -> "Tensor":
+        """See `Autoencoder.encode`; of Gaussian latents the mode, so that no noise comes in."""
+        encoded = self.autoencoder.encode(images)
+        latents = encoded.latents if hasattr(encoded, "latents") else encoded.latent_dist.mode()
+        scaled: Tensor = (latents - self._shift) * self._scale
+        return scaled
+
+    def encode_drawn(self, images: "Tensor", generator: "Generator") -> "Tensor":
+        """Latents as they are trained on: of Gaussian ones a draw, of a codebook the nearest."""
+        import torch
+
+        encoded = self.autoencoder.encode(images)
+        if hasattr(encoded, "latents"):
+            drawn = encoded.latents
+        else:
+            spread = encoded.latent_dist
+            drawn = spread.mean + spread.std * torch.randn(spread.mean.shape, generator=generator).to(spread.mean)
+        scaled: Tensor = (drawn - self._shift) * self._scale
+        return scaled
+
+    def decode(self, latents: "Tensor") -> "Tensor":
+        """See `Autoencoder.decode`; past a codebook the gradient goes straight through."""
+        images: Tensor = self.autoencoder.decode(latents / self._scale + self._shift).sample
+        return images
+
+
+class PromptedDenoiser(LatentDenoiser):
+    """A denoiser of latents that is told texts; see `cfeval.vce.interfaces.Prompted`. Its network is a PromptedUNet."""
+
+    def text(self, labels: "Tensor") -> "Tensor":
+        """See `Prompted.text`."""
+        states: Tensor = self.unet.states(labels)
+        return states
+
+    def predict_under(self, noisy: "Tensor", timesteps: "Tensor", text: "Tensor") -> Prediction:
+        """See `Prompted.predict_under`."""
+        given = noisy.to(self._precision, memory_format=self._layout)
+        (predicted,) = self.unet.unet(
+            given, timesteps, encoder_hidden_states=text.to(self._precision), return_dict=False
+        )
+        return Prediction(self._as_noise(predicted.float(), noisy, timesteps))
+
+
+# The timestep of the first step, as a share of all (I2SB's `t0`).
+FIRST = 1e-4
+
+
+def bridge_levels(steps: int, beta_max: float) -> "Tensor":
+    """ᾱ of the noise on a bridge, (steps,): 1 / (1 + σ²), σ² the sum of its betas.
+
+    Their roots rise evenly to that of `beta_max` / steps until the middle, and fall as they rose.
+    """
+    import torch
+
+    last = beta_max / steps
+    betas = torch.linspace(1e-2, last**0.5, steps, dtype=torch.float64)[: steps // 2] ** 2
+    return 1 / (1 + torch.cat([betas, betas.flip(0)]).cumsum(0))
+
+
+class BridgeDenoiser(UNetDenoiser):
+    """See `cfeval.vce.interfaces.Denoiser` and `Bridge`.
+
+    Args:
+        unet: a UNet2DModel, on its device; it finds (x_t − x_0) / σ.
+        steps: of the bridge, even.
+        beta_max: see `bridge_levels`.
+        image_size: what it was trained at.
+    """
+
+    bridge = True
+
+    def __init__(self, unet: Any, steps: int, beta_max: float, image_size: int) -> None:
+        import torch
+
+        super().__init__(unet, bridge_levels(steps, beta_max), image_size)
+        self._times = (torch.linspace(FIRST, 1, steps) * steps).to(self.device)
+
+    def predict(self, noisy: "Tensor", timesteps: "Tensor", labels: "Tensor | None" = None) -> Prediction:
+        """See `Denoiser.predict`; labels have no effect."""
+        del labels
+        own = noisy / self._signal[timesteps].view(-1, 1, 1, 1).to(noisy)
+        (predicted,) = self.unet(own.to(self._precision), self._times[timesteps], return_dict=False)
+        return Prediction(predicted.to(noisy))

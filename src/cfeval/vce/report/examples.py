@@ -22,7 +22,7 @@ from cfeval.stats.intervals import bootstrap
 from cfeval.vce.config import Roles, Tests
 from cfeval.vce.contact_sheet import GAIN, difference
 from cfeval.vce.endings import FLIPPED, Ending
-from cfeval.vce.occlusion import REGIONS
+from cfeval.vce.predictions import REGIONS
 from cfeval.vce.report.items import SIGNS, Made
 
 EXAMPLES = 4
@@ -66,23 +66,18 @@ def chosen(made: Sequence[Made], roles: Roles, most: int = EXAMPLES) -> list[Mad
     """At most so many counterfactuals, some of each ending: those with the median change, or evenly spaced ones."""
     kinds = {ending: [candidate for candidate in made if candidate.ending == ending] for ending in SHOWN}
     examples: list[Made] = []
-    for ending, number in _places(
-        {name: len(candidates) for name, candidates in kinds.items() if candidates}, most
-    ).items():
+    # How many examples each ending gets: one each, and further ones where most counterfactuals end so.
+    counts = {name: len(candidates) for name, candidates in kinds.items() if candidates}
+    places: Counter[Ending] = Counter(list(counts)[:most])
+    while sum(places.values()) < most and (free := [name for name in counts if places[name] < counts[name]]):
+        places[max(free, key=lambda name: counts[name] / places[name])] += 1
+    for ending, number in places.items():
         candidates = sorted(
             kinds[ending],
             key=lambda candidate: (_distance(candidate, roles), candidate.condition.classifier, candidate.record.id),
         )
         examples += [candidates[len(candidates) * (2 * place + 1) // (2 * number)] for place in range(number)]
     return examples
-
-
-def _places(counts: Mapping[Ending, int], most: int) -> Counter[Ending]:
-    """How many examples each ending gets: one each, and further ones where most counterfactuals end so."""
-    places: Counter[Ending] = Counter(list(counts)[:most])
-    while sum(places.values()) < most and (free := [name for name in counts if places[name] < counts[name]]):
-        places[max(free, key=lambda name: counts[name] / places[name])] += 1
-    return places
 
 
 def _distance(one: Made, roles: Roles) -> float:

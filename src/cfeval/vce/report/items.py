@@ -52,10 +52,10 @@ class View:
 
 def views(conditions: Sequence[VceCondition]) -> list[View]:
     """The views of some conditions, in their order."""
-    found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for one in conditions:
-        found[one.image_set, one.denoiser, one.method].append(one.classifier)
-    return [View(*names, tuple(dict.fromkeys(of))) for names, of in found.items()]
+    classifiers: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for condition in conditions:
+        classifiers[condition.image_set, condition.denoiser, condition.method].append(condition.classifier)
+    return [View(*names, tuple(dict.fromkeys(of_view))) for names, of_view in classifiers.items()]
 
 
 def items_of(view: View, results: Path, asked: AskedReport, images: Images, most: int) -> tuple[list[Item], int]:
@@ -79,8 +79,11 @@ def items_of(view: View, results: Path, asked: AskedReport, images: Images, most
         place = place_of(results, "scores", view.condition(name))
         scores = {score.id: score for score, _ in records_at(place, VceScore, shards) if score.id in shown}
         for key in [key for key in rows if key in found]:  # in their order, by which images are numbered
-            ending = ending_of(scores.get(_first(found[key]).id), name, asked.roles)
-            rows[key]["m"][name] = _cell(found[key], ending, scores, images)
+            draws = sorted(found[key], key=lambda draw: draw[0].repeat)
+            first, _ = draws[0]  # by which the row says how it ends
+            turns = [_turn(record, folder, scores.get(record.id), images) for record, folder in draws]
+            ending = ending_of(scores.get(first.id), name, asked.roles)
+            rows[key]["m"][name] = {"o": ending, "pair": first.pair, "t": turns}
     return list(rows.values()), len(keys) - len(rows)
 
 
@@ -106,20 +109,6 @@ def _row(key: tuple[str, str], source: SourceImage, folder: Path, images: Images
         "sha": source.image.sha256,
         "m": {},
     }
-
-
-def _first(made: Sequence[tuple[VceCounterfactual, Path]]) -> VceCounterfactual:
-    """The first draw of the noise, by which the row says how it ends."""
-    return min((record for record, _ in made), key=lambda record: record.repeat)
-
-
-def _cell(
-    made: Sequence[tuple[VceCounterfactual, Path]], ending: Ending, scores: Mapping[str, VceScore], images: Images
-) -> Item:
-    """What was made for a classifier, a turn a draw of the noise."""
-    of = sorted(made, key=lambda item: item[0].repeat)
-    turns = [_turn(record, folder, scores.get(record.id), images) for record, folder in of]
-    return {"o": ending, "pair": of[0][0].pair, "t": turns}
 
 
 def _turn(record: VceCounterfactual, folder: Path, score: VceScore | None, images: Images) -> Item:

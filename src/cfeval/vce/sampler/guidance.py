@@ -4,24 +4,37 @@ Variables and symbols: see the package. Each term is a gradient with respect to 
 that goes through the denoiser is first taken at x̂₀ and then pulled back, all of them together. Explained is the
 gradient of the classifier to explain (f), robust that of the robust one (r); all are (N, 3, H, W), and every image is
 treated by itself.
+
+A black box is asked for outputs alone. Particles are drawn around x_t in pairs, x_t ± r ξ_k; the denoiser predicts the
+clean image of each, the classifier says how likely the target is in it, and the covariance of the two over the
+particles is the direction. It tends to J Jᵀ ∇f, the gradient of f at x̂₀ seen through the denoiser's Jacobian J, so that
+it stays in what the denoiser can draw. Sources: derivative-free guidance by an ensemble, FreeMCG (Kim et al. 2024,
+arXiv 2411.15265), with pairs as in evolution strategies (Salimans et al. 2017, Section 2). TIME (Jeanneret et al. 2024)
+is black-box too, but distils the classifier into prompts of a text-to-image model, which a denoiser without text does
+not have. Pair k of `particles` / 2, spread r as a share of the noise √(1 − ᾱ_t), value f.
+
+DVCE's augmentations: a classifier sees an image as it is and slightly moved copies (the code of DVCE). Each copy is,
+with probability 0.7, turned by up to 15° and shifted by up to a tenth of its side, and then, again with 0.7, seen in
+perspective, its corners moved inwards by up to 0.35 of half its side. Both are one resampling here, with the border
+repeated; the reference code resamples twice and leaves black outside a perspective.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import grid_sample
 
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.method import Parts
-from cfeval.vce.sampler.augmentation import copies
 from cfeval.vce.sampler.batch import Batch
-from cfeval.vce.sampler.black_box import covariance
 from cfeval.vce.sampler.networks import Asked, Networks
 from cfeval.vce.sampler.prediction import Prediction
-from cfeval.vce.sampler.schedule import Schedule
+from cfeval.vce.sampler.schedule import Schedule, generator, seeded
 from cfeval.vce.sampler.stabilization import Past, stabilized
 
 TINY = 1e-22
@@ -123,7 +136,6 @@ def _same_classifier(networks: Networks, batch: Batch) -> bool:
 def _of_class(
     parts: Parts, networks: Networks, classifier: Classifier, targets: Tensor, batch: Batch, moment: StepState
 ) -> Tensor:
-    """The gradient of one classifier, where `guidance` takes it."""
     seen = {"noisy": moment.noisy, "clean": moment.clean}.get(parts.guidance, moment.prediction.x0)
     told = moment.timestep if parts.guidance == "noisy" or parts.classifier_time == "step" else 0
     asked = Asked(targets, told, parts.prepared, parts.loss)
@@ -241,3 +253,99 @@ def consensus(explained: Tensor, implicit: Tensor, degrees: float) -> Tensor:
     agrees = silent | (torch.acos(cosine) <= math.radians(degrees))
     kept: Tensor = explained * agrees.unsqueeze(1)
     return kept
+
+
+@torch.no_grad()
+def covariance(
+    networks: Networks,
+    classifier: Classifier,
+    asked: Asked,
+    schedule: Schedule,
+    index: int,
+    noisy: Tensor,
+    labels: Tensor | None,
+    seeds: tuple[int, ...],
+    attempt: int,
+    particles: int,
+    spread: float,
+) -> Tensor:
+    """The covariance of x̂₀ and the target's value over the particles, of the shape of x_t; its size means nothing.
+
+    Args:
+        networks: the denoiser and how it is called.
+        classifier: the black box.
+        asked: the targets (N,), and whether their logits or log-probabilities count.
+        schedule: the noise schedule.
+        index: the step in it.
+        noisy: x_t, (N, …).
+        labels: of a conditional denoiser.
+        seeds: one an image, from which its particles follow.
+        attempt: which of the scales is tried.
+        particles: how many for each image, even.
+        spread: how far they lie, as a share of the noise.
+    """
+    timestep = int(schedule.timesteps[index])
+    reach = spread * float((1 - schedule.alphas_cumprod[index]).sqrt())
+
+    def seen(images: Tensor) -> tuple[Tensor, Tensor]:
+        x0 = schedule.clean(images, networks.predict(images, timestep, labels).noise, index)
+        shown = networks.decode(x0).to(classifier.device)
+        logits = networks.logits(classifier, shown, asked.timestep, asked.prepared)
+        return x0, asked.scores(logits).to(x0).view(-1, *[1] * (x0.ndim - 1))
+
+    total = torch.zeros_like(noisy)
+    for pair in range(particles // 2):
+        drawn = seeded(seeds, noisy.shape[1:], "particles", attempt, index, pair).to(noisy)
+        (x0, value), (other_x0, other_value) = seen(noisy + reach * drawn), seen(noisy - reach * drawn)
+        total += (value - other_value) * (x0 - other_x0)
+    return total / (2 * particles)
+
+
+PROBABILITY, DEGREES, SHIFT, DISTORTION = 0.7, 15.0, 0.1, 0.7
+
+
+def copies(images: Tensor, count: int, seeds: Sequence[int], *purpose: str | int) -> Tensor:
+    """`count` versions of each image, (count · N, 3, H, W): first all as they are, then all moved once, and so on."""
+    if count == 1:
+        return images
+    maps = [_mapping(seed, number, *purpose) for number in range(1, count) for seed in seeds]
+    moved = _seen_through(images.repeat(count - 1, 1, 1, 1), torch.stack(maps).to(images))
+    return torch.cat([images, moved])
+
+
+def _mapping(seed: int, number: int, *purpose: str | int) -> Tensor:
+    """A homography (3, 3) of the square [−1, 1]², drawn for one copy of one image."""
+    draw = torch.rand(13, generator=generator(seed, "augmentation", number, *purpose), dtype=torch.float64)
+    affine = _affine(*draw[1:4].tolist()) if draw[0] < PROBABILITY else torch.eye(3, dtype=torch.float64)
+    perspective = _perspective(draw[5:13]) if draw[4] < PROBABILITY else torch.eye(3, dtype=torch.float64)
+    return affine @ perspective
+
+
+def _affine(turn: float, right: float, down: float) -> Tensor:
+    angle = math.radians(DEGREES * (2 * turn - 1))
+    cos, sin = math.cos(angle), math.sin(angle)
+    x, y = 2 * SHIFT * (2 * right - 1), 2 * SHIFT * (2 * down - 1)
+    return torch.tensor([[cos, -sin, x], [sin, cos, y], [0, 0, 1]], dtype=torch.float64)
+
+
+def _perspective(draw: Tensor) -> Tensor:
+    """The homography that takes four corners moved inwards back to the corners of the square."""
+    corners = torch.tensor([[-1, -1], [1, -1], [1, 1], [-1, 1]], dtype=torch.float64)
+    inner = corners * (1 - DISTORTION * draw.view(4, 2) / 2)
+    rows, values = [], []
+    for (x, y), (u, v) in zip(inner.tolist(), corners.tolist(), strict=True):
+        rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
+        values += [u, v]
+    solved = torch.linalg.solve(torch.tensor(rows, dtype=torch.float64), torch.tensor(values, dtype=torch.float64))
+    return torch.cat([solved, torch.ones(1, dtype=torch.float64)]).view(3, 3)
+
+
+def _seen_through(images: Tensor, maps: Tensor) -> Tensor:
+    """The images resampled bilinearly, each through its map from target to source positions."""
+    height, width = images.shape[-2:]
+    ys = (torch.arange(height).to(images) * 2 + 1) / height - 1
+    xs = (torch.arange(width).to(images) * 2 + 1) / width - 1
+    y, x = torch.meshgrid(ys, xs, indexing="ij")
+    points = torch.stack([x, y, torch.ones_like(x)], dim=-1)
+    there = torch.einsum("nij,hwj->nhwi", maps, points)
+    return grid_sample(images, there[..., :2] / there[..., 2:], padding_mode="border", align_corners=False)

@@ -16,14 +16,11 @@ from cfeval.vce.interfaces import Autoencoder, Classifier
 from cfeval.vce.method import Compute, Parts
 from cfeval.vce.sampler.attack import adversarial
 from cfeval.vce.sampler.batch import Batch, Classes, State, batch_of
-from cfeval.vce.sampler.bridge import crossed
+from cfeval.vce.sampler.conditional import against_empty, inverted, reworded
 from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph
-from cfeval.vce.sampler.inversion import inverted
-from cfeval.vce.sampler.ldce import against_empty
 from cfeval.vce.sampler.networks import BatchBudget, Models, Networks, finish, mapped
 from cfeval.vce.sampler.prediction import Prediction, blended, of_difference, of_gradient, predict_x0
-from cfeval.vce.sampler.prompts import reworded
-from cfeval.vce.sampler.regions import region_of
+from cfeval.vce.sampler.regions import crossed, region_of
 from cfeval.vce.sampler.schedule import Draws, Schedule, respaced, seeded
 
 # By guidance, the methods that have a loop of their own.
@@ -308,6 +305,5 @@ def _denoised(sampler: Sampler, batch: Batch, noisy: Tensor, index: int, attempt
 
 
 def _drawn(sampler: Sampler, batch: Batch, *purpose: str | int) -> Tensor:
-    """Noise for the batch, on its device and of its dtype."""
     drawn = sampler.draws(batch.seeds, batch.start.shape[1:], *purpose)
     return drawn.to(batch.start.device, batch.start.dtype)

@@ -47,7 +47,7 @@ class Schedule:
     def posterior_mean(self, x0: Tensor, noisy: Tensor, index: int) -> Tensor:
         """The mean of q(x_{t−1} | x_t, x_0) (Ho et al., Eq. 7)."""
         now, beta = self.alphas_cumprod[index], self.betas[index]
-        before = self._before(index)
+        before = self.alphas_cumprod[index - 1] if index else torch.ones((), dtype=torch.float64)
         of_x0 = beta * before.sqrt() / (1 - now)
         of_noisy = (1 - before) * (1 - beta).sqrt() / (1 - now)
         return float(of_x0) * x0 + float(of_noisy) * noisy
@@ -71,9 +71,6 @@ class Schedule:
         """
         timesteps = (self.timesteps + 1).clamp(max=len(alphas_cumprod) - 1)
         return timesteps, torch.cat([alphas_cumprod[:1], alphas_cumprod[timesteps]])
-
-    def _before(self, index: int) -> Tensor:
-        return self.alphas_cumprod[index - 1] if index else torch.ones((), dtype=torch.float64)
 
 
 def clean(noisy: Tensor, noise: Tensor, share: Tensor) -> Tensor:

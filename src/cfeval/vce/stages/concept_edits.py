@@ -24,8 +24,7 @@ from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 from cfeval.vce.files import ClassifierSpec, Groups, ImagesFile
 from cfeval.vce.interfaces import Classifier, ConceptEdit, ConceptEditor
-from cfeval.vce.occlusion import looked_at
-from cfeval.vce.predictions import from_bytes, pixels_of
+from cfeval.vce.predictions import from_bytes, looked_at, pixels_of
 from cfeval.vce.records import Group, SourceImage, VceCounterfactual
 from cfeval.vce.stages.counterfactuals import Wanted, wanted
 

@@ -23,11 +23,21 @@ from cfeval.core.records import Status, failure
 from cfeval.core.sampling import derive_seed
 from cfeval.core.shards import atomic_records_with_images
 from cfeval.core.streams import batched
-from cfeval.vce.files import SAMPLE, ClassifierSpec, Groups, ImagesFile, Repeats, load_torch, npy, pixels_of
+from cfeval.vce.files import (
+    SAMPLE,
+    ClassifierSpec,
+    Groups,
+    ImagesFile,
+    Mask,
+    Repeats,
+    load_torch,
+    masks_in,
+    npy,
+    pixels_of,
+)
 from cfeval.vce.interfaces import Classifier
-from cfeval.vce.masks import Mask, masks_in
 from cfeval.vce.method import Compute, Method
-from cfeval.vce.models.finite import check_outputs
+from cfeval.vce.models.classifier import check_outputs
 from cfeval.vce.records import Group, SourceImage, VceCounterfactual
 
 if TYPE_CHECKING:

@@ -41,8 +41,7 @@ from cfeval.core.streams import batched
 from cfeval.inference.local.devices import memory_errors
 from cfeval.vce.files import AllImages, Named, PerceptualSpecs, Reference, build_all, views_of
 from cfeval.vce.interfaces import AttributeClassifier, PerceptualDistance
-from cfeval.vce.metrics.attributes import verification_accuracy
-from cfeval.vce.metrics.proximity import batch_lp_distance, diversity, repeat_pairs
+from cfeval.vce.metrics.proximity import batch_lp_distance, diversity, repeat_pairs, verification_accuracy
 from cfeval.vce.metrics.validity import (
     committee_majority,
     committee_mean,
@@ -56,8 +55,7 @@ from cfeval.vce.metrics.validity import (
 )
 from cfeval.vce.predictions import perceptual
 from cfeval.vce.records import COMMITTEE, Group, GroupScore, VceCondition, VceScore
-from cfeval.vce.stages.attributes import Attributes
-from cfeval.vce.stages.distributions import Distributions
+from cfeval.vce.stages.group_figures import Attributes, Distributions
 from cfeval.vce.stages.scores import DECIMALS, NORMS
 
 T = TypeVar("T")

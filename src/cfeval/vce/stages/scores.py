@@ -89,7 +89,10 @@ def scores(
         with memory_errors(f"scoring {len(ok)} counterfactuals at once", "set a smaller batch"):
             scored = iter(list(_scored(ok, views, measures, extremes, before)) if ok else ())
         for record in some:
-            yield next(scored) if record.status == Status.OK else _carried(record)
+            if record.status == Status.OK:
+                yield next(scored)
+            else:
+                yield VceScore(**_common(record), status=record.status, stage=record.stage, reason=record.reason)
 
 
 def _parts(
@@ -103,7 +106,6 @@ def _parts(
 
 
 def _extremes(records: Iterable[VceCounterfactual], views: Views, batch: int) -> Extremes | None:
-    """The extremes of all originals and of all counterfactuals; None of no counterfactuals."""
     limits = np.array([[(side.min(), side.max()) for side in views.pairs(some)] for some in batched(records, batch)])
     if not len(limits):
         return None
@@ -232,10 +234,6 @@ def _rounded(values: Floats) -> list[float]:
 
 def _common(record: VceCounterfactual) -> dict[str, Any]:
     return {name: getattr(record, name) for name in COMMON}
-
-
-def _carried(record: VceCounterfactual) -> VceScore:
-    return VceScore(**_common(record), status=record.status, stage=record.stage, reason=record.reason)
 
 
 def run(

@@ -13,14 +13,14 @@ from cfeval.core.cli_options import build, from_json
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image, center_crop
 from cfeval.vce.contact_sheet import ContactSheet, Mood, Shot, Strip, contact_sheet
+from cfeval.vce.files import Mask, as_mask, check_fits
 from cfeval.vce.interfaces import Classifier
-from cfeval.vce.masks import Mask, as_mask, check_fits
 from cfeval.vce.metrics.proximity import is_destroyed, lp_distance
 from cfeval.vce.models.spelling import FORMS, beside, short_name, spec_of, with_architecture
-from cfeval.vce.plugins.image_folders import opened
-from cfeval.vce.predictions import Images, check_knows, from_bytes, likeliest, pixels_of, probabilities
-from cfeval.vce.stages.class_match import suggested, the_class, wordnet_if_there
+from cfeval.vce.plugins.image_sets import opened
+from cfeval.vce.predictions import check_knows, from_bytes, likeliest, pixels_of, probabilities
 from cfeval.vce.stages.counterfactuals import to_images, to_pixels, to_regions
+from cfeval.vce.stages.targets import suggested, the_class, wordnet_if_there
 
 if TYPE_CHECKING:
     from cfeval.vce.method import Method
@@ -76,7 +76,9 @@ def run(
 
     nouns = wordnet_if_there()
     spec = _spec_of_explained(classifier, architecture, classes)
-    class_names = _class_names(spec) if target else None
+    class_names = (
+        registry.class_names("classifiers", from_json(spec, dict[str, Any], "--classifier")) if target else None
+    )
     wanted = the_class(target, class_names, nouns, "--target") if class_names else ""
     explained: Classifier = build("classifiers", spec, "--classifier")
     if target:
@@ -113,11 +115,6 @@ def run(
     figures |= {"attempts": attempts, "seconds": round(time.perf_counter() - start, 1)}
     _write(out, image, made, figures)
     typer.echo(_summary(figures, out))
-
-
-def _class_names(spec: str) -> tuple[str, ...] | None:
-    """The classifier's classes where they can be told before anything is loaded or fetched."""
-    return registry.class_names("classifiers", from_json(spec, dict[str, Any], "--classifier"))
 
 
 def _built(family: str, text: str, option: str) -> Any:
@@ -190,21 +187,18 @@ def _figures(
 ) -> dict[str, Any]:
     before, after = (from_bytes(pixels_of(shown))[None] for shown in (image, made))
     source, target = classes
+    place = explained.classes.index(target)
     shares = probabilities(explained, after, prepared=True)
     seen = {name: likeliest(oracle, probabilities(oracle, after, prepared=True))[0] for name, oracle in oracles.items()}
     return {
         **{"source": source, "target": target, "classifier_sees": likeliest(explained, shares)[0]},
-        "p_target_before": round(_p(explained, before, target), 6),
-        "p_target": round(float(shares[0, explained.classes.index(target)]), 6),
+        "p_target_before": round(float(probabilities(explained, before, prepared=True)[0, place]), 6),
+        "p_target": round(float(shares[0, place]), 6),
         "oracles_see": seen,
         "destroyed": bool(is_destroyed(before, after)[0]),
         **{f"d{p}": round(float(lp_distance(before, after, p)[0]), 3) for p in (1, 2)},
         "mean_change": round(float(abs(after - before).mean()) * 127.5, 2),
     }
-
-
-def _p(classifier: Classifier, images: Images, name: str) -> float:
-    return float(probabilities(classifier, images, prepared=True)[0, classifier.classes.index(name)])
 
 
 def _share(value: float) -> str:

@@ -163,7 +163,6 @@ def _answer(chosen: Sequence[AnswerRow], several_methods: bool) -> Iterator[str]
 
 
 def _noise(rows: Sequence[AnswerRow], chosen: Sequence[AnswerRow]) -> Iterator[str]:
-    """What the same noise does without guidance."""
     settings, names = set(map(setting_of, chosen)), {row.classifier for row in chosen}
     noise = [r for r in rows if r.role == "unguided" and r.classifier in names and setting_of(r) in settings]
     n = sum(row.n for row in noise)

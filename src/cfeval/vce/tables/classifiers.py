@@ -98,7 +98,6 @@ def _network_row(
 
 
 def _without(rows: Sequence[NetworkRow]) -> list[str]:
-    """The paper's columns where nothing of it stands beside, and the image set where there is one alone."""
     paper = [] if any(row.paper for row in rows) else [n for n in NetworkRow.model_fields if n.startswith("paper")]
     return [*paper, *([] if len({row.image_set for row in rows}) > 1 else ["image_set"])]
 
@@ -167,7 +166,14 @@ def _checks(material: GroupMaterial, setting: SettingNames) -> Iterator[CheckRow
         ideal = [score for score in mine if score.group.pair == "ideal"]
         wrong = {score.group.source: score.figures["misread"] for score in ideal if "misread" in score.figures}
         if wrong and name not in material.roles.random:
-            yield _read(setting, name, list(wrong.values()), _originals(material, setting, name))
+            units = {
+                row.cell.unit
+                for condition, rows in material.scores.items()
+                if setting_of(condition) == setting and condition.classifier == name
+                for row in rows
+                if row.seen.status == Status.OK and row.seen.pair == "ideal"
+            }
+            yield _read(setting, name, list(wrong.values()), len(units))
     best: dict[str, float] = {}
     for condition, groups in conditions.items():
         for group in groups:
@@ -193,18 +199,6 @@ def _read(setting: SettingNames, name: str, wrong: Sequence[float], images: int)
     if row.result == "passes" and images and low <= chance:
         return row.model_copy(update={"result": "open", "advice": "make counterfactuals of more images"})
     return row
-
-
-def _originals(material: GroupMaterial, setting: SettingNames, classifier: str) -> int:
-    """How many originals a classifier was asked about; 0 where single scores are not at hand."""
-    units = {
-        row.cell.unit
-        for condition, rows in material.scores.items()
-        if setting_of(condition) == setting and condition.classifier == classifier
-        for row in rows
-        if row.seen.status == Status.OK and row.seen.pair == "ideal"
-    }
-    return len(units)
 
 
 def _of_oracle(figure: str, classifier: str, material: GroupMaterial) -> bool:

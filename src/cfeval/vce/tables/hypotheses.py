@@ -107,7 +107,6 @@ def hypothesis_rows(material: GroupMaterial) -> list[HypothesisRow]:
 
 
 def _overall(verdicts: set[Verdict]) -> Verdict:
-    """Of a hypothesis, by the verdicts of its parts."""
     if "not supported" in verdicts:
         return "not supported"
     return "supported" if verdicts == {"supported"} else "undecided"

@@ -191,24 +191,26 @@ def field_rows(material: GroupMaterial) -> list[FieldRow]:
                     groups.setdefault(classes_of(score.group.source, score.group.target), []).append(score)
             for classes, some in groups.items():
                 names = {"classes": classes, "method": condition.method, "classifier": condition.classifier}
-                by_classes.setdefault(classes, []).append(_field_row(setting, names, some))
+                flipped = [
+                    score.figures["fr"] * score.n_scored / score.n
+                    for score in some
+                    if "fr" in score.figures and score.n
+                ]
+                flipped += [0.0 for score in some if not score.n_scored and score.n]
+                by_classes.setdefault(classes, []).append(
+                    FieldRow(
+                        **setting_fields(setting),
+                        **names,
+                        **{column: _first_of(some, figures) for column, figures in _FILLED_BY.items()},
+                        fr=rounded(mean(flipped)),
+                        n_groups=len(some),
+                        n=sum(score.n for score in some),
+                        n_scored=sum(score.n_scored for score in some),
+                    )
+                )
         for classes, own in by_classes.items():
             rows += [*own, *_published(setting, classes, material.others)]
     return rows
-
-
-def _field_row(setting: SettingNames, names: dict[str, Any], groups: Sequence[GroupScore]) -> FieldRow:
-    flipped = [score.figures["fr"] * score.n_scored / score.n for score in groups if "fr" in score.figures and score.n]
-    flipped += [0.0 for score in groups if not score.n_scored and score.n]
-    return FieldRow(
-        **setting_fields(setting),
-        **names,
-        **{column: _first_of(groups, figures) for column, figures in _FILLED_BY.items()},
-        fr=rounded(mean(flipped)),
-        n_groups=len(groups),
-        n=sum(score.n for score in groups),
-        n_scored=sum(score.n_scored for score in groups),
-    )
 
 
 def _first_of(groups: Sequence[GroupScore], names: Iterable[str]) -> float | None:
@@ -284,8 +286,8 @@ _PASSES = ("denoiser_calls", "denoiser_gradients", "classifier_gradients")
 def cost_rows(material: GroupMaterial) -> list[CostRow]:
     """A row a method and classifier.
 
-    Cost is counted in passes of the denoiser (`cfeval.vce.passes`), all tried weights of the class term included. What
-    the rejection step drops has been paid for too. Seconds depend on the machine, and no record holds them.
+    Cost is counted in passes of the denoiser (`cfeval.vce.estimate`), all tried weights of the class term included.
+    What the rejection step drops has been paid for too. Seconds depend on the machine, and no record holds them.
     """
     return [
         _cost_row(material, setting, classifier, method, groups)

@@ -1,8 +1,10 @@
-"""Distances of distributions: how far are a group's counterfactuals, as a set, from real images? (DBVCE, Section 3.3)
+"""What groups of counterfactuals are worth as sets: attributes that changed, and distances to real images.
 
-A Fréchet distance of no more images than features is mostly bias, so it is left out, but from the reference evaluation,
+Attributes: what oracles say of a condition's groups, MNAC and CD (DiVE, STEEX, DiME).
+
+Distances of distributions: how far are a group's counterfactuals, as a set, from real images? (DBVCE, Section 3.3) A
+Fréchet distance of no more images than features is mostly bias, so it is left out, but from the reference evaluation,
 which follows the paper's code. The kernel distance beside it is unbiased with any number, and has a standard error.
-
 Features of whole groups are held: 8 bytes a number, so 16 KB an image with the 2,048 numbers of Inception.
 """
 
@@ -14,9 +16,71 @@ import numpy as np
 
 from cfeval.core.images import Image
 from cfeval.core.streams import batched
-from cfeval.vce.interfaces import FeatureExtractor
+from cfeval.vce.interfaces import AttributeClassifier, FeatureExtractor
+from cfeval.vce.metrics.proximity import attributes_changed, correlation_difference
 from cfeval.vce.metrics.realism import frechet_distance, frechet_floor, kernel_distance, split_frechet_distance
-from cfeval.vce.predictions import Floats, Images, Shown, Views, embedded, from_bytes, pixels_of, stacked
+from cfeval.vce.models.attributes import Bools
+from cfeval.vce.predictions import Floats, Images, Shown, Views, embedded, from_bytes, nearest_bytes, pixels_of, stacked
+
+Key = tuple[str, str, str]
+"""Source, pair and target of a group."""
+
+
+@dataclass
+class Attributes:
+    """Looks each image of a condition up once; what is seen of it is kept, a byte an attribute."""
+
+    views: Views
+    oracles: Mapping[str, AttributeClassifier]
+    batch: int = 64
+    _kept: dict[tuple[str, Key], tuple[Bools, Bools]] = field(default_factory=dict, init=False)
+
+    def figures(self, key: Key, groups: Mapping[Key, Sequence[Shown]]) -> dict[str, float]:
+        """`mnac_<oracle>` and `cd_<oracle>` of a group; what cannot be computed is left out.
+
+        CD needs an attribute that changes in both directions, so it is that of the group and of the one back, from
+        the target class to the source class, together: `Smiling` to `not Smiling` and `not Smiling` to `Smiling`. It
+        is the mean over the attributes in which the two classes differ.
+
+        Args:
+            key: the group.
+            groups: the counterfactuals that have a result, of all groups of the condition.
+        """
+        figures: dict[str, float] = {}
+        for name, oracle in self.oracles.items() if groups[key] else ():
+            of_source, of_target = oracle.of_class(key[0]), oracle.of_class(key[2])
+            if of_source is None or of_target is None:
+                continue
+            figures[f"mnac_{name}"] = float(attributes_changed(*self._seen(name, key, groups)).mean())
+            back = (key[2], key[1], key[0])
+            differing = sorted(of_source ^ of_target) if groups.get(back) else []
+            differences = [self._difference(name, query, (key, back), groups) for query in differing]
+            known_differences = [value for value in differences if value is not None]
+            if known_differences:
+                figures[f"cd_{name}"] = sum(known_differences) / len(known_differences)
+        return figures
+
+    def _difference(
+        self, name: str, query: str, both: tuple[Key, Key], groups: Mapping[Key, Sequence[Shown]]
+    ) -> float | None:
+        oracle = self.oracles[name]
+        if oracle.labels is None:
+            return None
+        seen = [self._seen(name, key, groups) for key in both]
+        before, after = (np.concatenate([sides[place] for sides in seen]) for place in (0, 1))
+        return correlation_difference(before, after, oracle.labels, oracle.attributes.index(query))
+
+    def _seen(self, name: str, key: Key, groups: Mapping[Key, Sequence[Shown]]) -> tuple[Bools, Bools]:
+        import torch
+
+        if (name, key) not in self._kept:
+            sides: list[list[Bools]] = [[], []]
+            for some in batched(groups[key], self.batch):
+                for side, images in zip(sides, self.views.pairs(some), strict=True):
+                    side.append(self.oracles[name].decisions(torch.from_numpy(nearest_bytes(images))).numpy())
+            self._kept[name, key] = (np.concatenate(sides[0]), np.concatenate(sides[1]))
+        return self._kept[name, key]
+
 
 TargetImages = Callable[[str], Iterable[Image]]
 """From a class to images of it."""
@@ -106,7 +170,10 @@ class Distributions:
                 rows = embedded(extractor, pixels, name)
                 features[name].frombytes(np.ascontiguousarray(rows, dtype=np.float64).tobytes())
                 widths[name] = rows.shape[1]
-        return {name: _table(values, widths[name]) for name, values in features.items()}
+        return {
+            name: np.frombuffer(values).reshape(-1, widths[name]) if values else np.empty((0, 0))
+            for name, values in features.items()
+        }
 
 
 def kernel_name(name: str) -> str:
@@ -114,10 +181,6 @@ def kernel_name(name: str) -> str:
     word, _, rest = name.partition("_")
     kernel_words = {"fid": "kid", "fd": "kd"}
     return f"{kernel_words[word]}_{rest}" if word in kernel_words and rest else f"kd_{name}"
-
-
-def _table(values: "array[float]", width: int) -> Floats:
-    return np.frombuffer(values).reshape(-1, width) if values else np.empty((0, 0))
 
 
 def _distance(real: Floats, made: Floats) -> float | None:

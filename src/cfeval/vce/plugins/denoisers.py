@@ -1,14 +1,19 @@
-"""Diffusion models of the diffusers library, on pixels or latents: a folder or hub name of a DDPM, DDIM, LDM or DiT
-pipeline.
+"""Denoisers: diffusion models of the diffusers library, and the best linear one, without training.
 
-Its UNet or transformer finds the noise; its scheduler's configuration says how much noise each step has and what is
-predicted; an autoencoder, where it has one, makes images of latents. A latent model that wants a text, as Stable
-Diffusion does, gets the name of the class in a prompt, through its own text encoder.
+`diffusers` takes a folder or hub name of a DDPM, DDIM, LDM or DiT pipeline, on pixels or latents. Its UNet or
+transformer finds the noise; its scheduler's configuration says how much noise each step has and what is predicted; an
+autoencoder, where it has one, makes images of latents. A latent model that wants a text, as Stable Diffusion does, gets
+the name of the class in a prompt, through its own text encoder.
+
+`spectral` is a Wiener filter for a power-law spectrum. Natural images have about 1/f² power (Field 1987, "Relations
+between the statistics of natural images"), most of it in brightness. For Gaussian images of that spectrum the filter is
+the exact E[x_0 | x_t]. It knows no objects: what a guided run adds comes from the classifier alone, which makes it the
+null model among denoisers.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -19,12 +24,22 @@ from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors, out_of_memory
 from cfeval.inference.local.hub import Checkpoint, read_json, weights_fault, weights_size
 from cfeval.inference.local.libraries import first_line, quiet
-from cfeval.vce.interfaces import Denoiser
+from cfeval.vce.interfaces import Denoiser, Prediction
 from cfeval.vce.models.class_names import named
-from cfeval.vce.models.latent_denoiser import AUTOENCODERS, LatentDenoiser, PromptedDenoiser
-from cfeval.vce.models.unet_denoiser import SMALLER, UNetDenoiser, dtype_on, of_scheduler, placed
+from cfeval.vce.models.unet_denoiser import (
+    AUTOENCODERS,
+    SMALLER,
+    LatentDenoiser,
+    PromptedDenoiser,
+    UNetDenoiser,
+    dtype_on,
+    of_scheduler,
+    placed,
+)
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from cfeval.vce.models.learned_tokens import LearnedTokens
 
 INDEX = "model_index.json"
@@ -36,8 +51,10 @@ _CONFIGS = {"scheduler": "scheduler_config.json", "tokenizer": "tokenizer_config
 """What says what a folder without weights holds."""
 
 
-class Plugin(pretrained.LocalPlugin):
-    """Which checkpoint, and where it computes."""
+class DiffusersPlugin(pretrained.LocalPlugin):
+    """Diffusion models of the diffusers library, on pixels or latents: a folder or hub name of a DDPM, DDIM, LDM or
+    DiT pipeline.
+    """
 
     dtype: devices.Dtype = "auto"
     """Number format; auto: float16 on a GPU, float32 on a processor."""
@@ -226,3 +243,65 @@ def _loaded(folder: Path, part: str, model: str) -> Any:
             raise
         reason = first_line(error, folder, model)
         raise PluginError(f"model '{model}' cannot be loaded ({reason}); copy or download it again") from error
+
+
+_STEPS = 1000
+_OPPONENT = ((1, 1, 1), (1, -1, 0), (1, 1, -2))
+"""Brightness, red against green, yellow against blue."""
+_SHARES = (0.9, 0.06, 0.04)
+"""Of the variance in each of them, about that of photographs."""
+
+
+class SpectralPlugin(plugin.Plugin):
+    """The best linear denoiser of natural images, without training: a Wiener filter for a power-law spectrum."""
+
+    image_size: int = Field(224, ge=8)
+    """Height and width."""
+    exponent: float = Field(2.0, gt=0, le=4)
+    """Power falls with the frequency to this power."""
+    deviation: float = Field(0.5, gt=0, le=1)
+    """Standard deviation of a pixel, on images in [−1, 1]."""
+    dtype: Literal["float32", "float64"] = "float32"
+    """Precision; float64 gives the same images on every processor."""
+
+    def build(self) -> Denoiser:
+        """The denoiser."""
+        return Spectral(self)
+
+
+class Spectral:
+    """Weights each frequency by how much of it is signal, √ᾱ S / (ᾱ S + 1 − ᾱ), with S the power of clean images."""
+
+    def __init__(self, options: SpectralPlugin) -> None:
+        import torch
+
+        betas = torch.linspace(1e-4, 0.02, _STEPS, dtype=torch.float64)
+        self.alphas_cumprod = torch.cumprod(1 - betas, 0)
+        self.image_size, self.classes = options.image_size, 0
+        self.device, self.dtype = torch.device("cpu"), getattr(torch, options.dtype)
+        axes = torch.tensor(_OPPONENT, dtype=self.dtype)
+        self._axes = axes / axes.norm(dim=1, keepdim=True)
+        self._power = self._spectrum(options).to(self.dtype)
+
+    def predict(self, noisy: "Tensor", timesteps: "Tensor", labels: "Tensor | None" = None) -> Prediction:
+        """ε from x̂_0 = E[x_0 | x_t]; the variance is not learned."""
+        import torch
+
+        assert labels is None, "it is conditional on no class"
+        kept = self.alphas_cumprod[timesteps].to(self.dtype)[:, None, None, None]
+        gain = kept.sqrt() * self._power / (kept * self._power + 1 - kept)
+        waves = torch.fft.fft2(torch.einsum("ij,njhw->nihw", self._axes, noisy), norm="ortho")
+        clean = torch.einsum("ij,nihw->njhw", self._axes, torch.fft.ifft2(waves * gain, norm="ortho").real)
+        return Prediction((noisy - kept.sqrt() * clean) / (1 - kept).sqrt())
+
+    def _spectrum(self, options: SpectralPlugin) -> "Tensor":
+        """S by opponent color and frequency, (3, H, W); its mean is the variance of a pixel."""
+        import torch
+
+        size = options.image_size
+        cycles = torch.fft.fftfreq(size, dtype=torch.float64)
+        frequency = (cycles[:, None] ** 2 + cycles[None, :] ** 2).sqrt().clamp(min=1 / size)
+        power = frequency**-options.exponent
+        shares = 3 * torch.tensor(_SHARES, dtype=torch.float64)[:, None, None]
+        spectrum: Tensor = shares * power / power.mean() * options.deviation**2
+        return spectrum

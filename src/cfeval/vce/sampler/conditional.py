@@ -1,14 +1,29 @@
-"""Counterfactuals by what a text-to-image model is told (DiG-IN, Augustin et al. 2024, Sections 3 and 5).
+"""Counterfactuals of denoisers that know the classes, or are told them in words: LDCE, TIME and DiG-IN.
 
+LDCE (Farid et al. 2023, Algorithm 1) goes against the empty prompt. Each step predicts x̂₀ without a class, pulls the
+gradients of the classifier and of the distance back to x_t, and keeps of the classifier's what agrees with the implicit
+one, ε(x_t, target) − ε(x_t, ∅). Both get the norm of that difference, are weighted and move the predicted noise, with
+which a DDIM step is made. The weights are those of the code times its scale of guidance, which multiplies both. Its
+schedule lies one training step above a respaced one, and ends at its first.
+
+TIME (Jeanneret et al. 2024, Section 3) needs no gradient. The image is inverted under its own class and denoised under
+the target's, each with the other class as the negative prompt: ε(x, away) + scale · (ε(x, towards) − ε(x, away)). The
+inversion is EDICT's (Wallace et al. 2023): two images, of which each takes the noise of its step from the other, so
+that each step has an exact inverse. What the explained classifier sees in a class comes in by the tokens that the
+denoiser learned for it (`cfeval.vce.models.learned_tokens`). With `noise_ahead` 1 the inversion starts one step up, at
+the noise of the lowest step, which the library that TIME's code pins does; with 0 denoising under the same class gives
+the image back.
+
+DiG-IN (Augustin et al. 2024, Sections 3 and 5) moves what a text-to-image model is told.
 1. The image is inverted under the prompt of its own class (DDIM), and at each step the empty prompt is fitted so that
    guided denoising gives it back (null-text inversion, Mokady et al. 2023).
 2. Start, prompt and empty prompts of all steps move by Adam, with the gradient of classifier and distance at the last
    predicted clean images, through all steps. Of the images on the way the one of the least loss is the counterfactual.
-
 Not here, though in its code: prompt-to-prompt with the target's name, captions, terms of a segmented background and
 cutouts before the classifier.
 
-Variables and symbols: see the package; text C and empties ∅_t, (1, tokens, width); the distance is of images in [0, 1].
+Variables and symbols: see the package; implicit is LDCE's difference; first x and second y are EDICT's two images,
+`coupling` p; text C and empties ∅_t, (1, tokens, width); DiG-IN's distance is of images in [0, 1].
 """
 
 from collections.abc import Callable
@@ -19,11 +34,106 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 from torch.utils.checkpoint import checkpoint
 
-from cfeval.vce.interfaces import Prompted
+from cfeval.vce.interfaces import Classless, Prompted
 from cfeval.vce.method import Parts
 from cfeval.vce.sampler.batch import Batch
+from cfeval.vce.sampler.guidance import consensus, lp_gradient, norms, unit
 from cfeval.vce.sampler.networks import Asked, Networks
 from cfeval.vce.sampler.schedule import Schedule, clean, ddim
+
+
+def against_empty(
+    parts: Parts,
+    networks: Networks,
+    schedule: Schedule,
+    batch: Batch,
+    attempt: int,
+    scale: float,
+    drawn: Callable[..., Tensor],
+) -> Tensor:
+    """The counterfactuals of a batch, pixels or latents as the denoiser takes them, with the class weight `scale`."""
+    del attempt
+    assert batch.labels is not None
+    timesteps, shares = schedule.one_above(networks.models.denoiser.alphas_cumprod)
+    start = shares[parts.steps + parts.noise_ahead]
+    noisy = float(start.sqrt()) * batch.start + float((1 - start).sqrt()) * drawn("start")
+    for index in reversed(range(parts.steps)):
+        share, before = shares[index + 1], shares[index]
+        noise = _moved_noise(parts, networks, batch, (noisy, int(timesteps[index]), share), scale)
+        noisy = ddim(noisy, noise, share, before)
+    return noisy.detach()
+
+
+def _moved_noise(
+    parts: Parts, networks: Networks, batch: Batch, moment: tuple[Tensor, int, Tensor], scale: float
+) -> Tensor:
+    """The predicted noise of a step, moved by classifier and distance."""
+    noisy, timestep, share = moment
+    denoiser, classifier = networks.models.denoiser, networks.models.classifier
+    assert isinstance(denoiser, Classless)
+    assert classifier is not None
+    assert batch.labels is not None
+    assert batch.targets is not None
+    with torch.enable_grad():
+        leaf = noisy.detach().requires_grad_()
+        empty = networks.predict(leaf, timestep, torch.full_like(batch.labels, denoiser.no_class)).noise
+        image = networks.decode(clean(leaf, empty, share))
+    with torch.no_grad():
+        implicit = networks.predict(noisy, timestep, batch.labels).noise - empty
+    shown = image.detach()
+    gradient = networks.class_gradient(classifier, shown, Asked(batch.targets, 0, parts.prepared, parts.loss), None)
+    apart = parts.distance == "denoiser"
+    of_class = -torch.autograd.grad(image, leaf, gradient, retain_graph=apart)[0]
+    if parts.projection == "consensus":
+        of_class = consensus(of_class, implicit, parts.angle)
+    moved = empty.detach() + scale * unit(of_class) * norms(implicit)
+    if not apart:
+        return moved
+    inside = (shown >= -1) & (shown <= 1)
+    away = lp_gradient(shown.clamp(-1, 1) - batch.original, parts.lp) * inside
+    distance = torch.autograd.grad(image, leaf, away)[0]
+    return moved + parts.lp_weight * unit(distance) * norms(implicit)
+
+
+@torch.no_grad()
+def inverted(
+    parts: Parts,
+    networks: Networks,
+    schedule: Schedule,
+    batch: Batch,
+    attempt: int,
+    scale: float,
+    drawn: Callable[..., Tensor],
+) -> Tensor:
+    """The counterfactuals of a batch, pixels or latents as the denoiser takes them, with the guidance `scale`."""
+    del drawn  # nothing is drawn
+    assert batch.labels is not None
+    assert batch.other_labels is not None
+    source, target = batch.other_labels, batch.labels
+    timesteps, shares = schedule.one_above(networks.models.denoiser.alphas_cumprod)
+    keep, ahead = parts.coupling, parts.noise_ahead
+
+    def noise(image: Tensor, index: int, towards: Tensor, away: Tensor) -> Tensor:
+        timestep = int(timesteps[index])
+        negative = networks.predict(image, timestep, away).noise
+        return negative + scale * (networks.predict(image, timestep, towards).noise - negative)
+
+    first = second = batch.start
+    steps = parts.steps_of(attempt)
+    for index in range(steps):
+        here, there = shares[index + ahead], shares[index + 1 + ahead]
+        second = (second - (1 - keep) * first) / keep
+        first = (first - (1 - keep) * second) / keep
+        second = ddim(second, noise(first, index, source, target), here, there)
+        first = ddim(first, noise(second, index, source, target), here, there)
+    for index in reversed(range(steps)):
+        here, there = shares[index + 1], shares[index]
+        first = ddim(first, noise(second, index, target, source), here, there)
+        second = ddim(second, noise(first, index, target, source), here, there)
+        first = keep * first + (1 - keep) * second
+        second = keep * second + (1 - keep) * first
+    return first
+
 
 # Steps in which an empty prompt is fitted, and the error at which that ends: so much, and so much for each step before.
 FITTED = 10
@@ -46,20 +156,20 @@ def reworded(
     made = []
     for row in range(batch.size):
         image = batch.rows(slice(row, row + 1))
+        denoiser = networks.models.denoiser
+        assert isinstance(denoiser, Prompted)
+        assert image.other_labels is not None
+        empty = torch.full_like(image.other_labels, denoiser.no_class)
         chain = _Chain(
-            parts, networks, *schedule.one_above(networks.models.denoiser.alphas_cumprod), *_texts(networks, image)
+            parts,
+            networks,
+            *schedule.one_above(networks.models.denoiser.alphas_cumprod),
+            denoiser.text(image.other_labels),
+            denoiser.text(empty),
         )
         start, empties = chain.inverted(image.start)
         made.append(_optimised(chain, image, start, empties, scale))
     return torch.cat(made)
-
-
-def _texts(networks: Networks, batch: Batch) -> tuple[Tensor, Tensor]:
-    denoiser = networks.models.denoiser
-    assert isinstance(denoiser, Prompted)
-    assert batch.other_labels is not None
-    empty = torch.full_like(batch.other_labels, denoiser.no_class)
-    return denoiser.text(batch.other_labels), denoiser.text(empty)
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,0 @@
-"""Oracles of attributes."""

@@ -1,1 +1,0 @@
-"""Diffusion models: noise in a noisy image."""

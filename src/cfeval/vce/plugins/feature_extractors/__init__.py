@@ -1,1 +1,0 @@
-"""Feature extractors, for Fréchet distances and similarities of embeddings."""

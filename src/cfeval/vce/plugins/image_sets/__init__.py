@@ -1,1 +1,0 @@
-"""Labelled images: what the vce study makes counterfactuals of."""

@@ -1,1 +1,0 @@
-"""Perceptual distances between two images."""
