@@ -93,7 +93,7 @@ def test_a_call_costs_half_and_only_that_is_set_aside(server: Loopback, configur
 def test_a_file_is_no_larger_than_the_provider_takes(
     server: Loopback, configure: Configure, expected: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cfeval.inference.remote.openai_batches.OpenAIBatches.max_requests", 4)
+    monkeypatch.setattr("cfeval.inference.remote.batch_account.OpenAIBatches.max_requests", 4)
     assert batched(server.openai, 0, ITEMS) == expected
     assert sorted(sizes(server)) == [2, 2, 4, 4]
 

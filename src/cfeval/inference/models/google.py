@@ -4,9 +4,9 @@ Unlike Gemini's path for the OpenAI protocol it takes a seed, and says why an an
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 from pydantic import Field
 
@@ -15,15 +15,28 @@ from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import MOST, ChatReply, ChatRequest, Step, ToolCall, is_logprob, scored
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
-from cfeval.inference.remote.batch_api import BatchApi
+from cfeval.inference.remote.batch_account import (
+    CANCELLED,
+    EXPIRED,
+    MISSING,
+    BatchAccount,
+    as_dict,
+    entries,
+    named,
+    size_of,
+    submitted,
+    whole,
+)
+from cfeval.inference.remote.batches import BatchApi, Progress
+from cfeval.inference.remote.cache_db import Sought
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.google_batches import GoogleBatches
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of, tool_calls
 from cfeval.inference.remote.provider_table import PROVIDERS
 from cfeval.inference.remote.providers import joined
 from cfeval.inference.remote.request import Response, Usage
+from cfeval.inference.remote.sdks import google
 from cfeval.inference.thinking import Effort
 
 # How the ids begin that are ours, of calls that Gemini gave none.
@@ -214,3 +227,109 @@ def _list(value: Any) -> list[Any]:
 
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+# The states that a batch does not leave, without what precedes them: google.genai.types.JobState.
+OVER = ("SUCCEEDED", "PARTIALLY_SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
+# The HTTP status of each code of an error, else 500: google/rpc/code.proto.
+STATUS = {1: 499, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 11: 400, 12: 501, 14: 503, 16: 401}
+# The status of a batch that would bring the tokens in an account's batches over their limit.
+EXHAUSTED = 429
+_PAGE = 100
+
+
+class GoogleBatches(BatchAccount):
+    """The batches of a project at Google, for one model."""
+
+    def __init__(self, attempts: RetryLoop, where: Endpoint) -> None:
+        super().__init__(attempts, where, "generateContent")
+        self._sdk, self._model = google(attempts.client, where), attempts.call.model
+
+    def line(self, _: str, key: str, body: Mapping[str, Any]) -> bytes:
+        """A request as it is in the file of a batch."""
+        request = {name: value for name, value in body.items() if name != "model"}
+        return json.dumps({"key": key, "request": request}).encode() + b"\n"
+
+    async def submit(self, name: str, content: IO[bytes]) -> str | Fault:
+        """Upload the file and make the batch."""
+        size = size_of(content)
+        config = {"display_name": _mark(name), "mime_type": "application/jsonl"}
+        reply = await self._exchange(lambda: self._sdk.files.upload(file=content, config=config), size)
+        file = named(reply if isinstance(reply, Fault) else as_dict(reply).get("file"), "name")
+        return file if isinstance(file, Fault) else await self._create(name, file)
+
+    async def _create(self, name: str, file: str) -> str | Fault:
+        create, config = self._sdk.batches.create, {"display_name": _mark(name)}
+        said = await self._exchange(lambda: create(model=self._model, src=file, config=config))
+        return submitted(said, "name", file.removeprefix("files/"))
+
+    async def find(self, sought: Sought) -> str | Fault | None:
+        """The batch, by its display name; where there is only its file, the batch is made of it."""
+        wanted = _mark(sought.name)
+        batches, files = self._sdk.batches.list, self._sdk.files.list
+        batch = await self._listed(batches, "operations", lambda one: as_dict(one.get("metadata")), wanted)
+        if batch is not None:
+            return batch
+        file = await self._listed(files, "files", as_dict, wanted)
+        return await self._create(sought.name, file) if isinstance(file, str) else file
+
+    async def _listed(
+        self, pages: Callable[..., Any], field: str, about: Callable[[Any], dict[str, Any]], wanted: str
+    ) -> str | Fault | None:
+        """The name of the entry that is wanted."""
+        token: dict[str, str] = {}
+        while True:
+            reply = await self._exchange(lambda: pages(config={"page_size": _PAGE, **token}))  # noqa: B023
+            page = entries(reply, field)
+            if isinstance(page, Fault):
+                return page
+            match = next((entry for entry in page if about(entry).get("displayName") == wanted), None)
+            if match is not None:
+                return named(match, "name")
+            if not reply.get("nextPageToken"):
+                return None
+            token = {"page_token": str(reply["nextPageToken"])}
+
+    async def progress(self, remote: str) -> Progress | Fault:
+        """How far a batch is."""
+        reply = await self._exchange(lambda: self._sdk.batches.get(name=remote))
+        if isinstance(reply, Fault):
+            return reply
+        about = as_dict(as_dict(reply).get("metadata"))
+        state, counts = str(about.get("state")).rpartition("_STATE_")[2], as_dict(about.get("batchStats"))
+        done = whole(counts.get("successfulRequestCount")) + whole(counts.get("failedRequestCount"))
+        refused = state == "FAILED" and _status(as_dict(reply).get("error")) == EXHAUSTED
+        return Progress(state, state in OVER, done, whole(counts.get("requestCount")), refused, as_dict(reply))
+
+    async def outcomes(self, progress: Progress) -> dict[str, dict[str, Any]] | Fault:
+        """What the file of answers says, where there is one."""
+        places = (as_dict(progress.raw.get("response")), as_dict(as_dict(progress.raw.get("metadata")).get("output")))
+        file = next((str(place["responsesFile"]) for place in places if place.get("responsesFile")), "")
+        lines = await self._lines(lambda: self._sdk.files.download(file=file)) if file else []
+        return lines if isinstance(lines, Fault) else {str(line.get("key")): _outcome(line) for line in lines}
+
+    def missing(self, progress: Progress) -> dict[str, Any]:
+        """What came of a call that is not in the file: what the batch itself says."""
+        if progress.state == "FAILED":
+            return _failed(progress.raw.get("error") or {"code": 3, "message": "no reason given"})
+        return {"error": {"code": {"EXPIRED": EXPIRED, "CANCELLED": CANCELLED}.get(progress.state, MISSING)}}
+
+
+def _outcome(line: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of a line: the answer, or the error."""
+    if line.get("error"):
+        return _failed(line["error"])
+    return {"status": 200, "body": line["response"]} if line.get("response") else {"error": {"code": MISSING}}
+
+
+def _failed(error: Any) -> dict[str, Any]:
+    return {"status": _status(error), "body": {"error": as_dict(error)}}
+
+
+def _status(error: Any) -> int:
+    code = whole(as_dict(error).get("code"))
+    return code if code >= 400 else STATUS.get(code, 500)
+
+
+def _mark(name: str) -> str:
+    return f"cfeval-{name}"

@@ -19,7 +19,7 @@ from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest, ToolCall
-from cfeval.inference.remote.batch_api import BatchApi
+from cfeval.inference.remote.batches import BatchApi
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint

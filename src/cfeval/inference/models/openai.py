@@ -14,14 +14,13 @@ from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import MOST, ChatReply, ChatRequest, ToolCall, scored
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
-from cfeval.inference.remote.batch_api import BatchApi
+from cfeval.inference.remote.batch_account import BatchPath, OpenAIBatches
+from cfeval.inference.remote.batches import BatchApi
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.images import data_url
-from cfeval.inference.remote.images_once import ImagesOnce
 from cfeval.inference.remote.openai_api import chat_reply, responses_choice, responses_reply, token_steps, tool_calls
-from cfeval.inference.remote.openai_batches import BatchPath, OpenAIBatches
 from cfeval.inference.remote.provider_table import PROVIDERS, Provider, ProviderName
 from cfeval.inference.remote.providers import (
     about_openrouter,
@@ -32,6 +31,7 @@ from cfeval.inference.remote.providers import (
     on_this_machine,
 )
 from cfeval.inference.remote.request import Response
+from cfeval.inference.remote.sdks import ImagesOnce
 from cfeval.inference.thinking import LITTLE, thinks
 
 

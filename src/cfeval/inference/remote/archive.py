@@ -11,12 +11,12 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from cfeval.core.errors import InputError
 from cfeval.core.files import NO_ARCHIVE, entry, write_bytes_by
@@ -44,11 +44,33 @@ def export(cache: ResponseCache, keys: Iterable[str], out: Path) -> int:
 
     def write(path: Path) -> None:
         with tempfile.TemporaryFile(dir=path.parent) as index:
-            images = _write_index(cache, wanted, out, index)
+            # Write a line for each call; returns the images that they name, and whether the former archive has
+            # them.
+            stored, previous_calls = _InOrder(cache.calls(wanted)), _InOrder(call for call, _ in read(out))
+            images: dict[str, bool] = {}
+            lost: list[str] = []
+            for key in wanted:
+                own = stored.at(key)
+                call = own or previous_calls.at(key)
+                if call is None:
+                    lost.append(key)
+                else:
+                    index.write(f"{_line(call)}\n".encode())
+                    if call.image:
+                        images[call.image] = images.get(call.image, False) or own is None
+            if lost:
+                raise InputError(
+                    f"{cache.path}: {len(lost)} of {len(wanted)} calls are not in the cache (first: {lost[0][:12]}…); import "
+                    "the archive that has them with `cfeval cache import`"
+                )
             with ExitStack() as stack:
                 previous_archive = stack.enter_context(zipfile.ZipFile(out)) if any(images.values()) else None
                 archive = stack.enter_context(zipfile.ZipFile(path, "w", zipfile.ZIP_STORED))
-                _copy(index, archive)
+                info = entry(INDEX)
+                info.file_size = index.tell()  # decides on the form of the entry: one over 2 GB needs another
+                index.seek(0)
+                with archive.open(info, "w") as stream:
+                    shutil.copyfileobj(index, stream)
                 for sha256 in sorted(images):
                     name = f"images/{sha256}"
                     if previous_archive is not None and images[sha256]:
@@ -59,28 +81,6 @@ def export(cache: ResponseCache, keys: Iterable[str], out: Path) -> int:
 
     write_bytes_by(out, write)
     return len(wanted)
-
-
-def _write_index(cache: ResponseCache, wanted: Sequence[str], out: Path, index: IO[bytes]) -> dict[str, bool]:
-    """Write a line for each call; returns the images that they name, and whether the former archive has them."""
-    stored, previous_calls = _InOrder(cache.calls(wanted)), _InOrder(call for call, _ in read(out))
-    images: dict[str, bool] = {}
-    lost: list[str] = []
-    for key in wanted:
-        own = stored.at(key)
-        call = own or previous_calls.at(key)
-        if call is None:
-            lost.append(key)
-        else:
-            index.write(f"{_line(call)}\n".encode())
-            if call.image:
-                images[call.image] = images.get(call.image, False) or own is None
-    if lost:
-        raise InputError(
-            f"{cache.path}: {len(lost)} of {len(wanted)} calls are not in the cache (first: {lost[0][:12]}…); import "
-            "the archive that has them with `cfeval cache import`"
-        )
-    return images
 
 
 class _InOrder:
@@ -97,14 +97,6 @@ class _InOrder:
             if self._next is None:
                 return None
         return self._next if self._next.key == key else None
-
-
-def _copy(index: IO[bytes], archive: zipfile.ZipFile) -> None:
-    info = entry(INDEX)
-    info.file_size = index.tell()  # decides on the form of the entry: one over 2 GB needs another
-    index.seek(0)
-    with archive.open(info, "w") as stream:
-        shutil.copyfileobj(index, stream)
 
 
 def _line(call: StoredCall) -> str:

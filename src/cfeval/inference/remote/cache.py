@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import psutil
 
 from cfeval.core.errors import InputError, PluginError
-from cfeval.inference.remote.batch_db import BatchTables
 from cfeval.inference.remote.cache_db import (
     COLUMNS,
     PAID,
     SET_ASIDE,
+    BatchTables,
     LedgerTotals,
     StoredCall,
     opened,

@@ -28,9 +28,8 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from cfeval.core.errors import CfevalError, InputError, OutputError
-from cfeval.inference.remote.batch_db import BatchTables
 from cfeval.inference.remote.cache import BudgetError, ResponseCache
-from cfeval.inference.remote.cache_db import PATIENCE, StoredCall
+from cfeval.inference.remote.cache_db import PATIENCE, BatchTables, StoredCall
 
 # The environment variable that holds the server's address and key: http://:KEY@HOST:PORT.
 VARIABLE = "CFEVAL_CACHE_SERVER"

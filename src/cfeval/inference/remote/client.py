@@ -15,8 +15,7 @@ from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError, PluginError, StoppedError
 from cfeval.inference.batching import calls_before
 from cfeval.inference.remote import batches
-from cfeval.inference.remote.batch_api import BatchApi
-from cfeval.inference.remote.batches import Batches
+from cfeval.inference.remote.batches import BatchApi, Batches
 from cfeval.inference.remote.cache import BROKEN_OFF, ResponseCache, UsageEntry
 from cfeval.inference.remote.faults import TIMEOUT, Fault, RetryPolicy
 from cfeval.inference.remote.http import HttpClient
@@ -135,7 +134,7 @@ class RetryLoop:
         wait = turn - time.monotonic()
         if wait > 0:
             self.began += wait
-            with self.caller.meter.waiting():
+            with self.caller.meter.counting("pausing"):
                 await self.caller.pause(wait)
         return turn
 
@@ -155,7 +154,7 @@ class RetryLoop:
             if isinstance(wait, Fault):
                 return wait
             self.caller.meter.timed_out += result.kind == TIMEOUT
-            with self.caller.meter.waiting():
+            with self.caller.meter.counting("pausing"):
                 await pause(wait)
 
     async def _pause(self, wait: float) -> None:
@@ -323,7 +322,7 @@ class Client:
             lane.first.add(call.key)
         attempts = RetryLoop(self, call, self.client, time.monotonic(), slots)
         try:
-            with nullcontext() if call.batched else self.meter.in_flight():
+            with nullcontext() if call.batched else self.meter.counting("flying"):
                 result = await work(attempts)
             if isinstance(result, Fault) and result.reaction is RetryPolicy.STOP:
                 raise PluginError(f"{call.model}: {result.reason}")

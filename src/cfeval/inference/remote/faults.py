@@ -196,7 +196,10 @@ def of_error(body: Any, key_env: str) -> Fault:
 
 
 def _fault(status: int, message: str, headers: Mapping[str, str], body: Any, key_env: str) -> Fault:
-    codes = _codes(body)
+    # What an error calls itself: OpenAI's code and type, and the reasons in Google's details.
+    error = _dict(_error(body))
+    reasons = [detail.get("reason") for detail in _details(body)]
+    codes = {code for code in (error.get("code"), error.get("type"), *reasons) if isinstance(code, str)}
     wait = retry_after(headers) or _retry_delay(body)
     if status == 401 or codes & BAD_KEY:
         return Fault("key", RetryPolicy.STOP, _key_refused(message, key_env))
@@ -206,27 +209,18 @@ def _fault(status: int, message: str, headers: Mapping[str, str], body: Any, key
     if codes & MODERATION or MODERATION_SAID in message:
         return record("moderated", Status.MODERATED, message, raw=body)
     if status == 403:
-        return _forbidden(message, body, key_env)
+        # Moderation where the server names reasons; else the account may not use the model.
+        if "reasons" in (_dict(_dict(_error(body)).get("metadata"))):
+            return record("moderated", Status.MODERATED, message, raw=body)
+        key = f"the key in {key_env}" if key_env else "a client without a key (key_env)"
+        return Fault("forbidden", RetryPolicy.STOP, f"not allowed ({message}); check {key} and what it may use")
     if status not in RETRIED | THROTTLED and (kind := lasting(message, codes)):
-        return _lasting(kind, message, body)
+        return record(kind, Status.REJECTED, f"{message}; {ADVICE[kind]}", final=False, systematic=True, raw=body)
     if status == 402 or status in RETRIED or status >= 500:
         return retry(f"http_{status}", message, wait=wait, throttled=status in THROTTLED)
     if status < 400:
         message = f"HTTP {status}, a redirect, which is not followed; set base_url to where it leads"
     return record(f"http_{status}", Status.REJECTED, message, final=False, systematic=True, raw=body)
-
-
-def _lasting(kind: str, message: str, body: Any) -> Fault:
-    """An error that will not pass, of this item until somebody changes the server, the image or the parameters."""
-    return record(kind, Status.REJECTED, f"{message}; {ADVICE[kind]}", final=False, systematic=True, raw=body)
-
-
-def _forbidden(message: str, body: Any, key_env: str) -> Fault:
-    """Moderation where the server names reasons; else the account may not use the model."""
-    if "reasons" in _metadata(body):
-        return record("moderated", Status.MODERATED, message, raw=body)
-    key = f"the key in {key_env}" if key_env else "a client without a key (key_env)"
-    return Fault("forbidden", RetryPolicy.STOP, f"not allowed ({message}); check {key} and what it may use")
 
 
 def _key_refused(message: str, key_env: str) -> str:
@@ -273,20 +267,9 @@ def _error(body: Any) -> Any:
     return _dict(first).get("error", first)
 
 
-def _codes(body: Any) -> set[str]:
-    """What an error calls itself: OpenAI's code and type, and the reasons in Google's details."""
-    error = _dict(_error(body))
-    reasons = [detail.get("reason") for detail in _details(body)]
-    return {code for code in (error.get("code"), error.get("type"), *reasons) if isinstance(code, str)}
-
-
 def _details(body: Any) -> list[dict[str, Any]]:
     details = _dict(_error(body)).get("details")
     return [_dict(detail) for detail in details] if isinstance(details, list) else []
-
-
-def _metadata(body: Any) -> dict[str, Any]:
-    return _dict(_dict(_error(body)).get("metadata"))
 
 
 def _dict(value: Any) -> dict[str, Any]:

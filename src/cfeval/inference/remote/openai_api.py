@@ -11,7 +11,7 @@ from cfeval.inference.chat import Step, is_logprob
 from cfeval.inference.remote.faults import Fault, of_error, of_status, record, retry
 from cfeval.inference.remote.finish_reasons import Ending, finish
 from cfeval.inference.remote.images import of_base64, of_data_url
-from cfeval.inference.remote.model_names import same_model
+from cfeval.inference.remote.provider_table import same_model
 from cfeval.inference.remote.request import Response, Usage
 
 # How often an empty answer is asked for again; it was paid for each time.
@@ -154,7 +154,14 @@ def reply_of(
     if tools and tool_calls({"choices": [choice]}):
         return answer.reply(_content(message))
     if ending is Ending.OTHER:
-        return _other(answer, message, word, image)
+        # An ending that is not known to be a good one: the text is kept, and not taken for an answer.
+        reason = f"it ended by '{word}', which no whole answer is known to end by"
+        text = _content(message)
+        if not text.strip() and not (image and message.get("images")):
+            status = Status.NO_IMAGE if image else Status.UNPARSABLE
+            return answer.retry("finish_reason", f"{reason}, and is empty", tries=EMPTY_TRIES, status=status)
+        reason += "; name it in accept_finish_reasons if it is meant"
+        return answer.record("finish_reason", Status.UNPARSABLE, reason, text=text, final=not image)
     return _image(answer, message) if image else _text(answer, ending, _content(message))
 
 
@@ -217,20 +224,6 @@ def _unusable(answer: Completion, choice: dict[str, Any], ending: Ending | None,
         reason = f"{answer.served} answered, not {answer.asked}; name it in accept_models if it is meant"
         return answer.record("wrong_model", Status.WRONG_MODEL, reason)
     return None
-
-
-def _other(answer: Completion, message: dict[str, Any], word: str, image: bool) -> Fault:
-    """An ending that is not known to be a good one: the text is kept, and not taken for an answer.
-
-    An image is not kept: where the word is accepted later, it must be asked for again.
-    """
-    reason = f"it ended by '{word}', which no whole answer is known to end by"
-    text = _content(message)
-    if not text.strip() and not (image and message.get("images")):
-        status = Status.NO_IMAGE if image else Status.UNPARSABLE
-        return answer.retry("finish_reason", f"{reason}, and is empty", tries=EMPTY_TRIES, status=status)
-    reason += "; name it in accept_finish_reasons if it is meant"
-    return answer.record("finish_reason", Status.UNPARSABLE, reason, text=text, final=not image)
 
 
 def _text(answer: Completion, ending: Ending | None, text: str) -> Response | Fault:

@@ -17,7 +17,7 @@ from cfeval.core.config import Calls
 from cfeval.core.errors import InputError
 from cfeval.core.records import Record
 from cfeval.core.yaml_files import parse_yaml
-from cfeval.inference.remote.model_names import undated
+from cfeval.inference.remote.provider_table import undated
 from cfeval.inference.remote.request import Usage
 
 # The user's own list where `calls.prices` names none; it need not be there.
@@ -159,10 +159,11 @@ class Amount:
 
     def usd(self, price: Price | None) -> float | None:
         """What it costs; None where the price is not known."""
-        return None if price is None else price.of(self._usage())
-
-    def _usage(self) -> Usage:
-        return Usage(self.input_tokens, self.output_tokens, self.images, image_tokens=self.image_tokens)
+        return (
+            None
+            if price is None
+            else price.of(Usage(self.input_tokens, self.output_tokens, self.images, image_tokens=self.image_tokens))
+        )
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from cfeval.core.errors import CfevalError, PluginError, nearest
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.remote.faults import ADVICE, NO_ENDPOINT, NO_IMAGES, Fault, of_error
 from cfeval.inference.remote.http import Endpoint, exchange, open_client, request
-from cfeval.inference.remote.model_names import same_model
+from cfeval.inference.remote.provider_table import same_model
 
 T = TypeVar("T")
 # Addresses that are tried where a server does not answer at its own.

@@ -61,29 +61,30 @@ def recover(source: Path, out: Path) -> Recovered:
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as folder:
         made = Path(folder) / "cache"
         with closing(ResponseCache(made)) as cache, _Pages(source) as pages:
-            result = _copied(pages, cache, _keys(source, Path(folder)))
+            index = _keys(source, Path(folder))
+            images = {
+                row[0]: (number, at)
+                for number, at, row in _rows(pages)
+                if (len(row) == 2 and isinstance(row[1], bytes) and hashlib.sha256(row[1]).hexdigest() == row[0])
+            }
+            named: set[str] = set()
+            sends: dict[int, list[Any]] = {}
+            for _, at, row in _rows(pages):
+                if _is_sent(row):
+                    named |= {row[1]} if row[5] == "ok" else set()
+                    sends[at[1]] = [at[1], *row[1:]] if at[1] not in sends or row[5] is not None else sends[at[1]]
+                elif len(row) == len(COLUMNS) and _is_key(row[0]):
+                    named.add(row[0])
+                    call = StoredCall.of_columns(**{**dict(zip(COLUMNS, row, strict=True)), "final": row[8] == 1})
+                    if not call.fault() and (call.image is None or call.image in images):
+                        cache.add(call, _image(pages, images, call.image))
+            cache.add_sends(sends.values())
+            count = len(named if index is None else index)
+            result = Recovered(sum(1 for _ in cache.calls()), count, index is not None, len(sends))
         if not result.calls and not result.sends:
             raise InputError(f"{source}: nothing of a response cache is left in it; take an export or a copy")
         made.rename(out)
     return result
-
-
-def _copied(pages: "_Pages", cache: ResponseCache, index: set[str] | None) -> Recovered:
-    images = {row[0]: (number, at) for number, at, row in _rows(pages) if _is_image(row)}
-    named: set[str] = set()
-    sends: dict[int, list[Any]] = {}
-    for _, at, row in _rows(pages):
-        if _is_sent(row):
-            named |= {row[1]} if row[5] == "ok" else set()
-            sends[at[1]] = [at[1], *row[1:]] if at[1] not in sends or row[5] is not None else sends[at[1]]
-        elif len(row) == len(COLUMNS) and _is_key(row[0]):
-            named.add(row[0])
-            call = StoredCall.of_columns(**{**dict(zip(COLUMNS, row, strict=True)), "final": row[8] == 1})
-            if not call.fault() and (call.image is None or call.image in images):
-                cache.add(call, _image(pages, images, call.image))
-    cache.add_sends(sends.values())
-    count = len(named if index is None else index)
-    return Recovered(sum(1 for _ in cache.calls()), count, index is not None, len(sends))
 
 
 def _image(pages: "_Pages", images: dict[str, Any], sha256: str | None) -> bytes | None:
@@ -92,10 +93,6 @@ def _image(pages: "_Pages", images: dict[str, Any], sha256: str | None) -> bytes
     number, (offset, _) = images[sha256]
     _, row = pages.row(number, offset)
     return bytes(row[1])
-
-
-def _is_image(row: list[Any]) -> bool:
-    return len(row) == 2 and isinstance(row[1], bytes) and hashlib.sha256(row[1]).hexdigest() == row[0]
 
 
 def _is_sent(row: list[Any]) -> bool:

@@ -222,7 +222,12 @@ class Replicas:
                 pass_fds=[reading, *locks],
             )
         os.close(reading)
-        print(f"serving '{self.served.model}' at port {replica.port}" + _on(replica), file=sys.stderr, flush=True)
+        print(
+            f"serving '{self.served.model}' at port {replica.port}"
+            + (f" on GPU {replica.device}" if replica.device else ""),
+            file=sys.stderr,
+            flush=True,
+        )
         try:
             await self._until_well(replica, log)
         except BaseException as error:
@@ -277,10 +282,6 @@ def _close(replica: Replica) -> None:
     if replica.keeper is not None:
         replica.keeper.wait()
         replica.keeper = None
-
-
-def _on(replica: Replica) -> str:
-    return f" on GPU {replica.device}" if replica.device else ""
 
 
 def _file_name(model: str) -> str:
