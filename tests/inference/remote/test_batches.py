@@ -277,7 +277,7 @@ def test_a_cache_from_before_there_were_batches_takes_them(
 def test_progress_says_what_waits_in_batches() -> None:
     meter = ProgressMeter()
     assert "batch" not in meter.line()
-    with meter.in_batch():
+    with meter.counting("batched"):
         assert ", 1 waiting in batches, 0 tokens" in meter.line()
         meter.batches["b"] = 40, 120
         assert ", 1 waiting in batches (1 at the provider: 40 of 120 done), 0 tokens" in meter.line()

@@ -1,4 +1,9 @@
-"""Loads a checkpoint: the model on its device, its tokenizer, and its processor where it takes images."""
+"""Loads a checkpoint, and turns requests into what its model takes.
+
+The model comes on its device, with its tokenizer, and its processor where it takes images. Of a request the chat
+template is filled in, images go beside, prompts are padded on the left. Limits on the pixels of an image are the
+processor's own where it has them, else kept by resizing beforehand.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +22,7 @@ from cfeval.inference.local import devices
 from cfeval.inference.local.devices import memory_errors
 from cfeval.inference.local.hub import Checkpoint, read_json, weights_fault
 from cfeval.inference.local.libraries import LocalOptions, Package, check_packages, first_line, quiet
+from cfeval.inference.local.pretrained import check_complete
 
 INDEX = "config.json"
 # What to do where the weights do not fit.
@@ -72,7 +78,10 @@ def load(options: LoadingOptions) -> Loaded:
             torch.backends.cudnn.benchmark = False
             torch.backends.cudnn.deterministic = True
             config = library.AutoConfig.from_pretrained(folder, **_SAFE)
-            kind, takes_images = _model_class(config)
+            takes_images = (
+                config.model_type in library.models.auto.modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+            )
+            kind = library.AutoModelForImageTextToText if takes_images else library.AutoModelForCausalLM
             processor = library.AutoProcessor.from_pretrained(folder, **_SAFE) if takes_images else None
             tokenizer = processor.tokenizer if processor else library.AutoTokenizer.from_pretrained(folder, **_SAFE)
             # A model without a template of conversations was not made to converse.
@@ -89,7 +98,10 @@ def load(options: LoadingOptions) -> Loaded:
             if tokenizer.pad_token is None:
                 tokenizer.pad_token = tokenizer.eos_token
             weights = _weights(kind, options, folder, name, device)
-            _forget_sampling_habits(weights, tokenizer)
+            # What ends a reply is kept; what the checkpoint says about sampling is not: the options alone say that.
+            own = weights.generation_config.eos_token_id
+            ends = sorted({*(own if isinstance(own, list) else [own]), tokenizer.eos_token_id} - {None})
+            weights.generation_config = library.GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
             return Loaded(name, weights, tokenizer, processor)
     except PluginError:
         raise
@@ -116,26 +128,14 @@ def sees(config: Mapping[str, Any]) -> bool:
 
 
 def _fault(folder: Path) -> str:
-    """What a folder lacks of a whole checkpoint: one line, or empty."""
     if fault := weights_fault(folder):
         return fault
-    if not _any(folder, _TOKENIZERS):
+    if not any((folder / name).is_file() for name in _TOKENIZERS):
         return f"the tokenizer is missing ({', '.join(_TOKENIZERS[:3])}, …)"
-    if sees(read_json(folder / INDEX)) and not _any(folder, _PROCESSORS):
+    has_processor = any((folder / name).is_file() for name in _PROCESSORS)
+    if sees(read_json(folder / INDEX)) and not has_processor:
         return f"the image processor is missing ({' or '.join(_PROCESSORS)})"
     return ""
-
-
-def _any(folder: Path, names: tuple[str, ...]) -> bool:
-    return any((folder / name).is_file() for name in names)
-
-
-def _model_class(config: Any) -> tuple[Any, bool]:
-    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
-    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as SEEING
-
-    takes_images = config.model_type in SEEING
-    return (AutoModelForImageTextToText if takes_images else AutoModelForCausalLM), takes_images
 
 
 def _weights(kind: Any, options: LoadingOptions, folder: Path, name: str, device: str) -> Any:
@@ -147,22 +147,8 @@ def _weights(kind: Any, options: LoadingOptions, folder: Path, name: str, device
     if options.device_map or device != "cpu":
         kwargs["device_map"] = options.device_map or {"": torch.device(device)}
     model, loading_info = kind.from_pretrained(folder, **kwargs)
-    if absent := sorted(loading_info["missing_keys"]):
-        raise PluginError(
-            f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
-            f"({absent[0]}, …); copy or download it again"
-        )
+    check_complete(name, loading_info)
     return model.eval()
-
-
-def _forget_sampling_habits(model: Any, tokenizer: Any) -> None:
-    """Keep what ends a reply, and drop what the checkpoint says about sampling: the options alone say that."""
-    import transformers
-
-    library: Any = transformers
-    own = model.generation_config.eos_token_id
-    ends = {*(own if isinstance(own, list) else [own]), tokenizer.eos_token_id} - {None}
-    model.generation_config = library.GenerationConfig(eos_token_id=sorted(ends), pad_token_id=tokenizer.pad_token_id)
 
 
 def _explained(name: str, folder: Path, error: Exception) -> str:
@@ -280,7 +266,6 @@ class Conversations:
             raise UnusableRequestError(f"the model's processor refuses the request: {first_line(error)}") from error
 
     def _passes_on(self, answers_in_parts: bool) -> bool:
-        """Whether all turns of a conversation appear in the prompt."""
         messages = [self._message(turn, answers_in_parts) for turn in _PROBE]
         try:
             prompt = self._speaker.apply_chat_template(messages, tokenize=False, **self._template)

@@ -22,7 +22,6 @@ from cfeval.inference.remote.batch_account import (
     MISSING,
     SKEW,
     BatchAccount,
-    as_dict,
     entries,
     size_of,
     submitted,
@@ -32,10 +31,10 @@ from cfeval.inference.remote.batch_account import (
 from cfeval.inference.remote.batches import BatchApi, Progress
 from cfeval.inference.remote.cache_db import Sought
 from cfeval.inference.remote.client import RetryLoop
-from cfeval.inference.remote.faults import Fault
+from cfeval.inference.remote.faults import Fault, as_dict
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of, tool_calls
-from cfeval.inference.remote.provider_table import PROVIDERS
+from cfeval.inference.remote.provider_table import PROVIDERS, Provider
 from cfeval.inference.remote.request import Response, Usage
 from cfeval.inference.remote.sdks import anthropic
 from cfeval.inference.thinking import SHORT, Effort, room_for_thoughts, thinks
@@ -81,22 +80,9 @@ class Plugin(HostedPlugin):
         return {"thinking": {"type": "adaptive"} if adaptive or self.effort else budget}
 
     @property
-    def batch_share(self) -> float:
-        """What a call by a batch costs of the list price.
-
-        See platform.claude.com/docs/en/build-with-claude/batch-processing.
-        """
-        return 0.5
-
-    @property
-    def address(self) -> str:
-        """The base URL."""
-        return self.base_url or PROVIDERS["anthropic"].base_url
-
-    @property
-    def key_variable(self) -> str:
-        """The environment variable that holds the key."""
-        return self.key_env or PROVIDERS["anthropic"].key_env
+    def rules(self) -> Provider:
+        """The provider's rules."""
+        return PROVIDERS["anthropic"]
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Package and key."""
@@ -207,7 +193,14 @@ _PAGE = 100
 
 
 class AnthropicBatches(BatchAccount):
-    """The batches of a workspace at Anthropic, for one model."""
+    """The batches of a workspace at Anthropic, for one model.
+
+    All requests go in one body, and their results are read from one file: see
+    platform.claude.com/docs/en/build-with-claude/batch-processing. A batch has neither name nor metadata, and does not
+    show its requests, but its results tell the `custom_id` of each. So this has our own id beside the key of the call,
+    and a batch is found again, once it has ended, among those of as many requests that were made since. Results can be
+    read for 29 days.
+    """
 
     def __init__(self, attempts: RetryLoop, where: Endpoint) -> None:
         super().__init__(attempts, where, "/v1/messages")
@@ -309,7 +302,6 @@ def _mark(name: str) -> str:
 
 
 def _outcome(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a result: the message as its answer, or the error."""
     kind = result.get("type")
     if kind == "succeeded":
         return {"status": 200, "body": result.get("message")}

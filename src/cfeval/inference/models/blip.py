@@ -5,9 +5,9 @@ or from the Hugging Face hub by their classes in `transformers`. What is asked i
 the solver `chat` words it as the models were trained on. Replies are searched by beams and nothing is drawn.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import PIL.Image
 from pydantic import Field
@@ -65,9 +65,7 @@ class Plugin(pretrained.LocalPlugin, LocalOptions):
 
     def build(self) -> ChatModel:
         """Load the model."""
-        from cfeval.inference.local.blip_model import load
-
-        return load(self, checkpoint_of(self), KINDS)
+        return load(self)
 
 
 def checkpoint_of(options: LocalOptions) -> Checkpoint:
@@ -76,7 +74,6 @@ def checkpoint_of(options: LocalOptions) -> Checkpoint:
 
 
 def _fault(folder: Path) -> str:
-    """What a folder lacks of a whole checkpoint of this family: one line, or empty."""
     if fault := weights_fault(folder):
         return fault
     kind = read_json(folder / "config.json").get("model_type", "")
@@ -91,35 +88,7 @@ _SAFE = {"local_files_only": True, "trust_remote_code": False}
 _ALONE = "this model answers one question about one image; a conversation, and a question without an image, it cannot"
 
 
-class Search(Protocol):
-    """How a model is loaded and its reply searched; see `cfeval.inference.models.blip.Plugin`."""
-
-    @property
-    def device(self) -> str:
-        """Where it computes."""
-
-    @property
-    def dtype(self) -> devices.Dtype:
-        """What it computes in."""
-
-    @property
-    def batch(self) -> int:
-        """Questions answered at once."""
-
-    @property
-    def beams(self) -> int:
-        """Replies that are followed at a time."""
-
-    @property
-    def max_tokens(self) -> int:
-        """Longest reply, in tokens."""
-
-    @property
-    def length_penalty(self) -> float:
-        """Over 0 favours long replies."""
-
-
-def load(options: Search, checkpoint: Checkpoint, kinds: Mapping[str, str]) -> "Blip":
+def load(options: Plugin) -> "Blip":
     """Load a checkpoint by the class of its `model_type`.
 
     Raises:
@@ -127,6 +96,7 @@ def load(options: Search, checkpoint: Checkpoint, kinds: Mapping[str, str]) -> "
     """
     check_packages(())
     device = devices.chosen(options.device)
+    checkpoint = checkpoint_of(options)
     folder = checkpoint.whole()
     name = checkpoint.name(folder)
     try:
@@ -134,15 +104,11 @@ def load(options: Search, checkpoint: Checkpoint, kinds: Mapping[str, str]) -> "
             import transformers
 
             library: Any = transformers
-            kind = getattr(library, kinds[read_json(folder / "config.json")["model_type"]])
+            kind = getattr(library, KINDS[read_json(folder / "config.json")["model_type"]])
             processor = library.AutoProcessor.from_pretrained(folder, **_SAFE)
             kwargs = {"dtype": options.dtype, "use_safetensors": True, "output_loading_info": True, **_SAFE}
             model, loading_info = kind.from_pretrained(folder, **kwargs)
-            if absent := sorted(loading_info["missing_keys"]):
-                raise PluginError(
-                    f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
-                    f"({absent[0]}, …); copy or download it again"
-                )
+            pretrained.check_complete(name, loading_info)
             return Blip(name, model.to(device).eval(), processor, options)
     except PluginError:
         raise
@@ -153,7 +119,7 @@ def load(options: Search, checkpoint: Checkpoint, kinds: Mapping[str, str]) -> "
 class Blip:
     """A chat model that answers single questions about single images; see `cfeval.inference.chat.ChatModel`."""
 
-    def __init__(self, name: str, model: Any, processor: Any, options: Search) -> None:
+    def __init__(self, name: str, model: Any, processor: Any, options: Plugin) -> None:
         self._name, self._model, self._processor, self._options = name, model, processor, options
         self._requests = Batcher(self._answer_all)
 
@@ -166,26 +132,22 @@ class Blip:
     def _answer_all(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         size, by_number = self._options.batch, dict[int, ChatReply]()
         with quiet("transformers"), devices.memory_errors(f"model '{self._name}' answered", "lower batch"):
-            for same in self._alike(requests):
+            # Questions of one length in tokens go together: where nothing is padded, no reply hangs on the others'.
+            kinds: dict[tuple[int, int], list[int]] = {}
+            token_ids = self._processor.tokenizer([request.turns[0].text for request in requests])["input_ids"]
+            for number, ids in enumerate(token_ids):
+                kinds.setdefault((len(ids), self._limit(requests[number])), []).append(number)
+            for same in kinds.values():
                 for start in range(0, len(same), size):
                     numbers = same[start : start + size]
                     replies = self._answer([requests[number] for number in numbers])
                     by_number.update(zip(numbers, replies, strict=True))
         return [by_number[number] for number in range(len(requests))]
 
-    def _alike(self, requests: Sequence[ChatRequest]) -> Iterable[list[int]]:
-        """Questions of one length in tokens go together: where nothing is padded, no reply hangs on the others'."""
-        texts = [request.turns[0].text for request in requests]
-        kinds: dict[tuple[int, int], list[int]] = {}
-        for number, ids in enumerate(self._processor.tokenizer(texts)["input_ids"]):
-            kinds.setdefault((len(ids), self._limit(requests[number])), []).append(number)
-        return kinds.values()
-
     def _limit(self, request: ChatRequest) -> int:
         return request.max_tokens or self._options.max_tokens
 
     def _answer(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        """The replies of one batch, which has one limit."""
         import torch
 
         turns = [request.turns[0] for request in requests]

@@ -20,7 +20,6 @@ from cfeval.inference.remote.batch_account import (
     EXPIRED,
     MISSING,
     BatchAccount,
-    as_dict,
     entries,
     named,
     size_of,
@@ -30,10 +29,10 @@ from cfeval.inference.remote.batch_account import (
 from cfeval.inference.remote.batches import BatchApi, Progress
 from cfeval.inference.remote.cache_db import Sought
 from cfeval.inference.remote.client import RetryLoop
-from cfeval.inference.remote.faults import Fault
+from cfeval.inference.remote.faults import Fault, as_dict
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of, tool_calls
-from cfeval.inference.remote.provider_table import PROVIDERS
+from cfeval.inference.remote.provider_table import PROVIDERS, Provider
 from cfeval.inference.remote.providers import joined
 from cfeval.inference.remote.request import Response, Usage
 from cfeval.inference.remote.sdks import google
@@ -61,19 +60,9 @@ class Plugin(HostedPlugin):
     """See the plugin `openai`; not every model gives log-probabilities (the others refuse the call)."""
 
     @property
-    def batch_share(self) -> float:
-        """What a call by a batch costs of the list price: ai.google.dev/gemini-api/docs/batch-api."""
-        return 0.5
-
-    @property
-    def address(self) -> str:
-        """The base URL."""
-        return self.base_url or PROVIDERS["google"].base_url
-
-    @property
-    def key_variable(self) -> str:
-        """The environment variable that holds the key."""
-        return self.key_env or PROVIDERS["google"].key_env
+    def rules(self) -> Provider:
+        """The provider's rules."""
+        return PROVIDERS["google"]
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Package and key; a room for thoughts that is too small."""
@@ -147,15 +136,15 @@ class Google(HostedChat):
         return GoogleBatches(attempts, where)
 
     def _tool_calls(self, body: Any) -> tuple[ToolCall, ...]:
-        message = _message(_candidate(_dict(body)).get("content"))
+        message = _message(_candidate(as_dict(body)).get("content"))
         return tuple(ToolCall(*call) for call in tool_calls({"choices": [{"message": message}]}))
 
     def _parts(self, body: Any) -> tuple[Any, ...]:
-        return tuple(_candidate(_dict(body))["content"]["parts"])
+        return tuple(_candidate(as_dict(body))["content"]["parts"])
 
     def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
         content = body if isinstance(body, dict) else {}
-        used = _dict(content.get("usageMetadata"))
+        used = as_dict(content.get("usageMetadata"))
         usage = Usage(count(used.get("promptTokenCount")), sum(count(used.get(name)) for name in WRITTEN))
         options = self.options
         answer = Completion(
@@ -163,7 +152,7 @@ class Google(HostedChat):
         )
         first = _candidate(content)
         word = first.get("finishReason")
-        if not word and (blocked := _dict(content.get("promptFeedback")).get("blockReason")):
+        if not word and (blocked := as_dict(content.get("promptFeedback")).get("blockReason")):
             word = f"blockReason: {blocked}"  # whatever it is, OTHER too, the prompt was not let through
         choice = {"finish_reason": word, "message": _message(first.get("content"))}
         return reply_of(answer, choice, key_env, False, options.accept_finish_reasons, tools)
@@ -175,15 +164,15 @@ def token_steps(body: Any) -> list[Step]:
     See ai.google.dev/api/generate-content#LogprobsResult: the token that was said may not be among the likeliest, and
     counts as one of them here; what has no number is left out.
     """
-    logprobs = _dict(_candidate(_dict(body)).get("logprobsResult"))
-    chosen_tokens = [_dict(candidate) for candidate in _list(logprobs.get("chosenCandidates"))]
-    top = [_list(_dict(candidate).get("candidates")) for candidate in _list(logprobs.get("topCandidates"))]
+    logprobs = as_dict(_candidate(as_dict(body)).get("logprobsResult"))
+    chosen_tokens = [as_dict(candidate) for candidate in _list(logprobs.get("chosenCandidates"))]
+    top = [_list(as_dict(candidate).get("candidates")) for candidate in _list(logprobs.get("topCandidates"))]
     return [
         (
             str(candidate.get("token") or ""),
             tuple(
                 (str(each["token"]), float(each["logProbability"]))
-                for each in map(_dict, (candidate, *likeliest))
+                for each in map(as_dict, (candidate, *likeliest))
                 if isinstance(each.get("token"), str) and is_logprob(each.get("logProbability"))
             ),
         )
@@ -193,7 +182,7 @@ def token_steps(body: Any) -> list[Step]:
 
 def _candidate(content: dict[str, Any]) -> dict[str, Any]:
     """The one reply of a response; nothing where there is none."""
-    return _dict(next(iter(_list(content.get("candidates"))), None))
+    return as_dict(next(iter(_list(content.get("candidates"))), None))
 
 
 def _content(turn: Shown, encode: Callable[[Image], str]) -> dict[str, Any]:
@@ -208,8 +197,8 @@ def _message(content: Any) -> dict[str, Any] | None:
     """The text of a candidate without its thoughts; None where there is no content at all."""
     if not isinstance(content, dict):
         return None
-    parts = [_dict(part) for part in _list(content.get("parts"))]
-    calls = [_dict(part["functionCall"]) for part in parts if "functionCall" in part]
+    parts = [as_dict(part) for part in _list(content.get("parts"))]
+    calls = [as_dict(part["functionCall"]) for part in parts if "functionCall" in part]
     wanted = [
         {
             "id": call.get("id") or f"{_UNNAMED}{number}",
@@ -225,10 +214,6 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 # The states that a batch does not leave, without what precedes them: google.genai.types.JobState.
 OVER = ("SUCCEEDED", "PARTIALLY_SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
 # The HTTP status of each code of an error, else 500: google/rpc/code.proto.
@@ -239,7 +224,13 @@ _PAGE = 100
 
 
 class GoogleBatches(BatchAccount):
-    """The batches of a project at Google, for one model."""
+    """The batches of a project at Google, for one model.
+
+    A file of requests is uploaded, a batch made of it, its file of answers read: see
+    ai.google.dev/gemini-api/docs/batch-api. File and batch bear our own id as their display name, by which either is
+    found again; neither list says how it is ordered, so that each is read to its end. Google removes files after 48
+    hours.
+    """
 
     def __init__(self, attempts: RetryLoop, where: Endpoint) -> None:
         super().__init__(attempts, where, "generateContent")
@@ -276,7 +267,6 @@ class GoogleBatches(BatchAccount):
     async def _listed(
         self, pages: Callable[..., Any], field: str, about: Callable[[Any], dict[str, Any]], wanted: str
     ) -> str | Fault | None:
-        """The name of the entry that is wanted."""
         token: dict[str, str] = {}
         while True:
             reply = await self._exchange(lambda: pages(config={"page_size": _PAGE, **token}))  # noqa: B023
@@ -316,7 +306,6 @@ class GoogleBatches(BatchAccount):
 
 
 def _outcome(line: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a line: the answer, or the error."""
     if line.get("error"):
         return _failed(line["error"])
     return {"status": 200, "body": line["response"]} if line.get("response") else {"error": {"code": MISSING}}

@@ -16,7 +16,7 @@ from cfeval.core.records import Status
 from cfeval.inference.remote.batches import REFUSED, Progress
 from cfeval.inference.remote.cache_db import Sought
 from cfeval.inference.remote.client import RetryLoop
-from cfeval.inference.remote.faults import Fault, RetryPolicy, of_status, record, retry
+from cfeval.inference.remote.faults import Fault, RetryPolicy, as_dict, of_status, record, retry
 from cfeval.inference.remote.http import Endpoint, Send, exchange, fault_of, read_json, respond
 from cfeval.inference.remote.sdks import openai
 
@@ -50,28 +50,36 @@ class BatchAccount:
         return await exchange(self._where, self._seconds + size / SLOWEST, send)
 
     async def _lines(self, send: Send) -> list[dict[str, Any]] | Fault:
-        """The objects of a file of JSON lines."""
         response = await respond(self._where, self._seconds, send)
         if isinstance(response, Fault):
             return response
-        return fault_of(self._where, response) or read_lines(self._where, response.content)
+        if fault := fault_of(self._where, response):
+            return fault
+        lines = [read_json(self._where, line) for line in response.content.split(b"\n") if line.strip()]
+        bad = next((line for line in lines if not isinstance(line, dict)), None)
+        if bad is None:
+            return lines
+        return bad if isinstance(bad, Fault) else retry("bad_body", "a line of the answers is no object")
 
     def read(self, outcome: Mapping[str, Any]) -> Any | Fault:
-        """The answer of the server to the call, or what became of it instead."""
-        error = outcome.get("error")
-        if error:
-            return _unanswered(as_dict(error))
-        fault = of_status(whole(outcome.get("status")), {}, outcome.get("body"), self._where.key_env)
-        return outcome.get("body") if fault is None else fault
+        """The answer of the server to the call, or what became of it instead.
 
-
-def read_lines(where: Endpoint, content: bytes) -> list[dict[str, Any]] | Fault:
-    """The objects of a file of JSON lines, or the fault that one is none."""
-    lines = [read_json(where, line) for line in content.split(b"\n") if line.strip()]
-    bad = next((line for line in lines if not isinstance(line, dict)), None)
-    if bad is None:
-        return lines
-    return bad if isinstance(bad, Fault) else retry("bad_body", "a line of the answers is no object")
+        See BatchRequestOutputError in OpenAI's specification.
+        """
+        error = as_dict(outcome.get("error"))
+        if not outcome.get("error"):
+            fault = of_status(whole(outcome.get("status")), {}, outcome.get("body"), self._where.key_env)
+            return outcome.get("body") if fault is None else fault
+        code = str(error.get("code"))
+        message = f"{error.get('message') or code}"
+        if code == CANCELLED:
+            reason = "the batch was cancelled at the provider before this call was made; the next run asks it again"
+            return record(code, Status.TRANSPORT_ERROR, reason, final=False)
+        if code == EXPIRED:
+            return retry(code, "the batch expired before this call was made", tries=EXPIRED_TRIES)
+        if code == MISSING:
+            return retry("batch_missing", "the batch ended without a word about this call", sent=True)
+        return retry("batch_error", f"the batch could not make this call: {' '.join(message.split())}", sent=True)
 
 
 def size_of(content: IO[bytes]) -> int:
@@ -121,25 +129,6 @@ def whole(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def as_dict(value: Any) -> dict[str, Any]:
-    """An object of JSON; an empty one where it is something else."""
-    return value if isinstance(value, dict) else {}
-
-
-def _unanswered(error: Mapping[str, Any]) -> Fault:
-    """Why a batch holds no answer to a call; see BatchRequestOutputError in OpenAI's specification."""
-    code = str(error.get("code"))
-    message = f"{error.get('message') or code}"
-    if code == CANCELLED:
-        reason = "the batch was cancelled at the provider before this call was made; the next run asks it again"
-        return record(code, Status.TRANSPORT_ERROR, reason, final=False)
-    if code == EXPIRED:
-        return retry(code, "the batch expired before this call was made", tries=EXPIRED_TRIES)
-    if code == MISSING:
-        return retry("batch_missing", "the batch ended without a word about this call", sent=True)
-    return retry("batch_error", f"the batch could not make this call: {' '.join(message.split())}", sent=True)
-
-
 # Where the calls of a batch would go at once.
 BatchPath = Literal["/v1/chat/completions", "/v1/responses"]
 # The name of our id in a batch's metadata.
@@ -152,7 +141,12 @@ _PAGE = 100
 
 
 class OpenAIBatches(BatchAccount):
-    """The batches of an account at a server of OpenAI's protocol, for one model."""
+    """The batches of an account at a server of OpenAI's protocol, for one model.
+
+    A file of requests is uploaded, a batch made of it, its files of answers read: see
+    developers.openai.com/api/docs/guides/batch. The file is named, and the batch marked in its metadata, by our own id,
+    by which either is found again. Both are listed newest first; OpenAI removes files of batches after 30 days.
+    """
 
     def __init__(self, attempts: RetryLoop, where: Endpoint, path: BatchPath) -> None:
         """`path` is that of the calls."""
@@ -239,7 +233,6 @@ class OpenAIBatches(BatchAccount):
 
 
 def _outcome(line: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a line: the status and the body of the response, or the error."""
     response = as_dict(line.get("response"))
     if not response:
         return {"error": as_dict(line.get("error")) or {"code": MISSING}}
@@ -247,7 +240,6 @@ def _outcome(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _error(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """The first error of a batch that failed."""
     errors = as_dict(batch.get("errors")).get("data")
     return as_dict(errors[0]) if isinstance(errors, list) and errors else {"message": "no reason given"}
 

@@ -228,7 +228,6 @@ class Batches:
         return self._lanes.setdefault(api.lane, Lane(api))
 
     def _start(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Have the work on a batch done, unless it is being done."""
 
         async def done() -> None:
             try:
@@ -296,7 +295,6 @@ class Batches:
         return result
 
     async def _leave(self, name: str, fault: Fault) -> None:
-        """Leave a batch that may be paid for to the next run."""
         left = replace(fault, reaction=RetryPolicy.RECORD, final=False, sent=True)
         await self._resolve(name, lambda _: left)
 
@@ -412,5 +410,4 @@ class Batches:
 
 
 def _claim(name: str) -> str:
-    """What a job claims that looks after a batch."""
     return f"batch {name}"

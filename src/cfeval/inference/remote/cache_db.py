@@ -287,7 +287,9 @@ class LedgerTotals:
         return row
 
 
-_SCHEMA = (
+# `batches`: a row a batch, written before anything of it is sent; `lane` tells whose it is, `remote` its id there.
+# `batched`: a row a call from when its price is set aside until its reply is stored; `batch` is NULL until it is sent.
+_BATCH_SCHEMA = (
     "CREATE TABLE IF NOT EXISTS batches ("
     " id TEXT PRIMARY KEY, lane TEXT NOT NULL, began_at REAL NOT NULL, state TEXT NOT NULL, remote TEXT)",
     "CREATE TABLE IF NOT EXISTS batched ( key TEXT PRIMARY KEY, send INTEGER NOT NULL, batch TEXT, outcome TEXT)",
@@ -340,7 +342,7 @@ class BatchTables:
 
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
         self._db, self._path = db, path
-        for statement in _SCHEMA:
+        for statement in _BATCH_SCHEMA:
             db.execute(statement)
 
     def enter(self, key: str, send: int) -> None:

@@ -67,9 +67,17 @@ class RetryLoop:
         """
 
         async def once() -> T | Fault:
+            # Waits for the server's turn and for others to cost less are no part of the call's time.
             await self.record_usage()
-            turn = await self._turn()
-            number = await self._send()
+            turn = self.caller.pace(self.call).turn()
+            wait = turn - time.monotonic()
+            if wait > 0:
+                self.began += wait
+                with self.caller.meter.counting("pausing"):
+                    await self.caller.pause(wait)
+            start = time.monotonic()
+            number = await self.caller.spending.send(self.call)
+            self.began += time.monotonic() - start
             self.open = self.caller.spending.entry(number, self.call, BROKEN_OFF, None, charged=True)
             result = await step()
             await self._ended(number, result, usage)
@@ -121,23 +129,6 @@ class RetryLoop:
         """The same for a step that costs nothing; it goes on where the run has stopped, for what was paid before."""
         return await self._repeated(step, asyncio.sleep)
 
-    async def _send(self) -> int:
-        """Set aside what the attempt may cost; a wait for others to cost less is no part of the call's time."""
-        start = time.monotonic()
-        number = await self.caller.spending.send(self.call)
-        self.began += time.monotonic() - start
-        return number
-
-    async def _turn(self) -> float:
-        """Wait until the server may be asked; like the wait for a slot it is no part of the call's time."""
-        turn = self.caller.pace(self.call).turn()
-        wait = turn - time.monotonic()
-        if wait > 0:
-            self.began += wait
-            with self.caller.meter.counting("pausing"):
-                await self.caller.pause(wait)
-        return turn
-
     async def _repeated(
         self, step: Callable[[], Awaitable[T | Fault]], pause: Callable[[float], Awaitable[None]]
     ) -> T | Fault:
@@ -169,13 +160,6 @@ class RetryLoop:
 Work = Callable[[RetryLoop], Awaitable[Response | Fault]]
 
 
-@dataclass(frozen=True)
-class _Claimed:
-    """A call that is this job's own, and what the cache holds of it."""
-
-    found: Response | None
-
-
 class Client:
     """One job's way to the models outside; all of it happens in one event loop, that of `client`."""
 
@@ -201,9 +185,15 @@ class Client:
             CfevalError: every further call would fail, the budget is reached, or the cache cannot be used or is to
                 answer alone and cannot. The run sends nothing more.
         """
+
+        def ended(task: asyncio.Task[Response]) -> None:
+            self._answers.discard(task)
+            if not task.cancelled():
+                task.exception()  # looked at, whether or not anybody still waits for the reply
+
         answer = asyncio.create_task(self._answer(call, work, calls_before()))
         self._answers.add(answer)
-        answer.add_done_callback(self._answered)
+        answer.add_done_callback(ended)
         try:
             reply = await asyncio.shield(answer)
         except asyncio.CancelledError:
@@ -212,11 +202,6 @@ class Client:
             raise
         self.go_on()
         return reply
-
-    def _answered(self, answer: asyncio.Task[Response]) -> None:
-        self._answers.discard(answer)
-        if not answer.cancelled():
-            answer.exception()  # looked at, whether or not anybody still waits for the reply
 
     async def end(self, broken_off: bool) -> None:
         """Send nothing more, and wait for the calls in flight, which are paid for; or break them off."""
@@ -231,19 +216,20 @@ class Client:
 
         A signal may call it in the midst of anything, so that only the loop goes on from here.
         """
-        self.stopped = error
-        self._loop.call_soon_threadsafe(self._wind_down, error)
 
-    def _wind_down(self, error: StoppedError) -> None:
-        self.stop(error)
-        grace, flying = self.settings.grace, self.meter.flying
-        print(
-            f"calls: {error.name}: nothing more is sent, {flying} in flight have {grace:g} s to end (calls.grace); a "
-            "second signal ends the run at once",
-            file=sys.stderr,
-            flush=True,
-        )
-        self._loop.call_later(grace, self._break_off)
+        def wind_down() -> None:
+            self.stop(error)
+            grace, flying = self.settings.grace, self.meter.flying
+            print(
+                f"calls: {error.name}: nothing more is sent, {flying} in flight have {grace:g} s to end (calls.grace); "
+                "a second signal ends the run at once",
+                file=sys.stderr,
+                flush=True,
+            )
+            self._loop.call_later(grace, self._break_off)
+
+        self.stopped = error
+        self._loop.call_soon_threadsafe(wind_down)
 
     def _break_off(self) -> None:
         for answer in self._answers:
@@ -297,10 +283,15 @@ class Client:
     async def _own(self, call: Request, work: Work, slots: Slots) -> Response:
         """Make the call this job's own and ask, or take what another job was told meanwhile."""
         self.go_on()
-        while (claimed := await self.on_disk(self._claimed, call)) is None:
+
+        def claimed() -> tuple[Response | None] | None:
+            """What the cache holds of a call that is this job's now; None while another is at it."""
+            return (self.cache.find(call.key),) if self.cache.claim(call.key, self.settings.deadline) else None
+
+        while (own := await self.on_disk(claimed)) is None:
             await self.pause(batches.POLL if call.batched else _LOOK)
         try:
-            stored = self._standing(call, claimed.found)
+            stored = self._standing(call, own[0])
             if stored is None:
                 return await self._ask(call, work, slots)
             self.meter.stored += 1
@@ -309,12 +300,6 @@ class Client:
             raise
         await self.on_disk(self.cache.release, call.key)
         return stored
-
-    def _claimed(self, call: Request) -> "_Claimed | None":
-        """Take a call as this job's own, and look what another was told before; None while another is at it."""
-        if not self.cache.claim(call.key, self.settings.deadline):
-            return None
-        return _Claimed(self.cache.find(call.key))
 
     async def _ask(self, call: Request, work: Work, slots: Slots) -> Response:
         lane = self._lane(call)

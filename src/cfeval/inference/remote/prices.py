@@ -58,7 +58,7 @@ class Prices:
 
     def __init__(self, file: Path, own: Mapping[str, Price], package: Mapping[str, Price]) -> None:
         self.file, self.own, self.package = file, own, package
-        self._found: dict[str, Price | None] = {}
+        self._prices: dict[str, Price | None] = {}
         self._lists = [(_lowered(models), _lowered(models, short=True)) for models in (own, package)]
 
     def of(self, model: str) -> Price | None:
@@ -66,15 +66,13 @@ class Prices:
 
         An own line goes before any of the package's.
         """
-        if model not in self._found:
-            self._found[model] = self._look(model.removeprefix("models/").lower())
-        return self._found[model]
-
-    def _look(self, model: str) -> Price | None:
-        plain = model.partition(":")[0]
-        names = dict.fromkeys(form for name in (model, plain, undated(plain)) for form in (name, _short(name)))
-        matches = (by.get(name) for full, short in self._lists for name in names for by in (full, short))
-        return next((price for price in matches if price is not None), None)
+        if model not in self._prices:
+            full_name = model.removeprefix("models/").lower()
+            plain = full_name.partition(":")[0]
+            names = dict.fromkeys(form for name in (full_name, plain, undated(plain)) for form in (name, _short(name)))
+            matches = (by.get(name) for full, short in self._lists for name in names for by in (full, short))
+            self._prices[model] = next((price for price in matches if price is not None), None)
+        return self._prices[model]
 
     def lines(self) -> dict[str, Price]:
         """All prices by name; of two of one name the user's own."""
@@ -145,13 +143,7 @@ class Amount:
 
     def __add__(self, other: "Amount") -> "Amount":
         """Both together."""
-        return Amount(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.images + other.images,
-            self.image_tokens + other.image_tokens,
-        )
+        return Amount(*(own + more for own, more in zip(vars(self).values(), vars(other).values(), strict=True)))
 
     def times(self, count: int) -> "Amount":
         """So many of it."""

@@ -1,5 +1,6 @@
 """Every provider of models by its common name: its address, the variable of its key, and what its requests may hold.
 
+Names of models stand below: which served model is the one asked for, and what in a name tells only a snapshot of it.
 This is the only list of them: the plugins, `cfeval init`, the tables of the documentation and the tests read it.
 Addresses, variables and parameters are those of the providers' own documentation in November 2026. Where that leaves
 open whether every model takes a seed or enforces a JSON schema, none is sent; the options `seed` and `json_schema` of
@@ -28,9 +29,10 @@ class Provider:
     empty: it has none. `edits` is the plugin by which it edits images; empty: it does not. `protocol`: speaks the
     OpenAI protocol at its address, so that the plugin `openai` takes it as `provider`.
 
+    `batch_share` is how much of the list price a call by its batches costs; None where it has none here.
+
     The rest holds for that protocol. `seed`: takes a seed. `schema`: enforces a JSON schema. `lists`: lists its models.
-    `limit`: the name of its limit on tokens. `body`: what every request holds beside. `batch_share`: how much of the
-    list price a call by its batches costs; None where it has none here.
+    `limit`: the name of its limit on tokens. `body`: what every request holds beside.
     """
 
     title: str
@@ -79,6 +81,7 @@ PROVIDERS: dict[str, Provider] = {
         chat="anthropic",
         protocol=False,
         seed=False,
+        batch_share=0.5,  # platform.claude.com/docs/en/build-with-claude/batch-processing
     ),
     "gemini": Provider(  # ai.google.dev/gemini-api/docs/openai: unknown fields, `seed` among them, are refused
         "Gemini",
@@ -94,6 +97,7 @@ PROVIDERS: dict[str, Provider] = {
         model="gemini-2.5-flash",
         chat="google",
         protocol=False,
+        batch_share=0.5,  # ai.google.dev/gemini-api/docs/batch-api
     ),
     "azure": Provider(
         "Azure OpenAI",
@@ -344,7 +348,6 @@ def _is_snapshot(model: str, written: Mapping[str, str | None]) -> bool:
 
 
 def _is_date(digits: str) -> bool:
-    """Whether YYYYMMDD is a day of the calendar."""
     try:
         date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
     except ValueError:

@@ -163,7 +163,6 @@ def _models_of(where: Endpoint) -> Any | Fault:
 
 
 def _no_list(where: Endpoint, model: str, fault: Fault, lists: bool) -> Diagnostic:
-    """What to say of a server that gives no list of models at its address."""
     base_url, absent = where.base_url, fault.kind in ("http_404", "http_405", "http_501")
     if absent or fault.kind in ("bad_body", "error", NO_ENDPOINT):
         for other in _other_addresses(base_url):
@@ -197,7 +196,6 @@ def _blind(model: str, entry: Mapping[str, Any] | None) -> Iterator[Diagnostic]:
 
 
 def _listed(base_url: str, model: str, names: Sequence[str], found: bool) -> tuple[bool, str]:
-    """What to say of a model that a server's list has, or has not."""
     if found:
         return True, f"{base_url} answers and has {model}"
     if not names:

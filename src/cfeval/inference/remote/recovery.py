@@ -1,5 +1,6 @@
 """What a damaged cache still holds, read page by page: no index, schema or page above another need be whole.
 
+Plain SQL finds the same rows but where the first page or a table's root is damaged: then it finds none of the table.
 A call is taken only where its seal is right and its image is there, so that nothing damaged gets through. The layout of
 pages, cells and records is that of https://www.sqlite.org/fileformat2.html.
 """
@@ -241,7 +242,6 @@ class _Pages:
 
 
 def _columns(record: bytes) -> list[Any]:
-    """The values of a record: a head with the types, then the values."""
     at, types = 0, []
     end, at = _varint(record, at)
     while at < end:

@@ -52,25 +52,23 @@ def ready(module: str, where: Callable[[], Endpoint]) -> tuple[bool, str]:
 
 def openai(client: HttpClient, where: Endpoint) -> "AsyncOpenAI":
     """The `openai` package's client for an address: Azure's where it has an `api_version`."""
-    kept: AsyncOpenAI = _kept(client, ("openai", where), lambda: _openai(client, where))
-    return kept
 
+    def make() -> "AsyncOpenAI":
+        from openai import AsyncAzureOpenAI, AsyncOpenAI, Omit
 
-def _openai(client: HttpClient, where: Endpoint) -> "AsyncOpenAI":
-    from openai import AsyncAzureOpenAI, AsyncOpenAI, Omit
+        ambient = {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}  # of another account, perhaps
+        common: dict[str, Any] = {
+            "api_key": where.key or "none",
+            "default_headers": {**ambient, **dict(where.headers)},
+            "http_client": client,
+            "max_retries": 0,
+            "timeout": client.timeout,
+        }
+        if where.api_version:
+            return AsyncAzureOpenAI(azure_endpoint=where.base_url, api_version=where.api_version, **common)
+        return AsyncOpenAI(base_url=where.base_url, **common)
 
-    ambient = {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}  # of another account, perhaps
-    headers: Any = {**ambient, **dict(where.headers)}
-    common: dict[str, Any] = {
-        "api_key": where.key or "none",
-        "default_headers": headers,
-        "http_client": client,
-        "max_retries": 0,
-        "timeout": client.timeout,
-    }
-    if where.api_version:
-        return AsyncAzureOpenAI(azure_endpoint=where.base_url, api_version=where.api_version, **common)
-    return AsyncOpenAI(base_url=where.base_url, **common)
+    return _kept(client, ("openai", where), make)
 
 
 async def chat(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
@@ -111,7 +109,6 @@ async def _posted(attempts: RetryLoop, where: Endpoint, path: str, body: Json) -
 
 
 def _anonymous() -> dict[str, Any]:
-    """The headers of a request without a key."""
     from openai import Omit
 
     return {"Authorization": Omit()}
@@ -219,7 +216,13 @@ _IN_VAIN = 8
 
 
 class ImagesOnce:
-    """What a server has been sent."""
+    """Images that a server is sent whole once, and by a name after that.
+
+    vLLM keeps what it made of an image (`--mm-processor-cache-gb`) under the `uuid` that stands beside it in the
+    request, and takes `image_url: null` with that `uuid` for the same image (docs.vllm.ai, Multimodal Inputs, Online
+    Serving). It refuses a name that it does not know, or no longer; then the image is sent again. The name is a hash of
+    the image, so that a name never stands for another one. What is stored of a call is the same either way.
+    """
 
     def __init__(self) -> None:
         self._held: set[str] = set()
@@ -245,7 +248,6 @@ class ImagesOnce:
 
 
 def _images(body: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """The images of a request, each with its name."""
     for message in body.get("messages", ()):
         for part in message["content"] if isinstance(message["content"], list) else ():
             if part.get("type") == "image_url":

@@ -61,6 +61,8 @@ _stopped: list[tuple[StoppedError, float]] = []
 def stop_on_signals(stop: Callable[[StoppedError], None]) -> Iterator[None]:
     """Call `stop` in place of what these signals do, between two steps of the main thread; elsewhere, do nothing.
 
+    They are Ctrl-C, SIGTERM of `scancel` and Kubernetes, SIGHUP of a closed terminal. The first is told to those who
+    listen, and nothing is interrupted: a reply that is being stored is stored. The second ends the process at once.
     A signal that is ignored, as under `nohup`, stays so. Who begins to listen after the first signal is told at once.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -92,6 +94,5 @@ def _on_signal(number: int, _frame: FrameType | None) -> None:
         for stop in list(_listeners):
             stop(_stopped[0][0])
     elif time.monotonic() - _stopped[0][1] > SAME:
-        # End this process at once by a signal, as its parent is to see.
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(number, signal.SIG_DFL)  # the parent is to see the signal
         os.kill(os.getpid(), number)

@@ -124,7 +124,6 @@ def without_reason(final: str) -> str:
 
 
 def _plain(reply: str) -> str:
-    """Without typography, markup and the labels of steps."""
     text = reply.translate(_TYPOGRAPHY)
     text = _BOXED.sub(lambda match: f"\nanswer: {match.group(1) or match.group(2)}.\n", text)
     text = re.sub(r":[ \t]*\n+", ": ", _STEP.sub(" ", _MARKUP.sub("", text))).strip()
@@ -329,7 +328,6 @@ def _concluded(sentence: str) -> str:
 
 
 def _only(values: set[str]) -> str | None:
-    """The only number named, if it is one."""
     [value] = values if len(values) == 1 else [UNSURE]
     return None if value == UNSURE else value
 
