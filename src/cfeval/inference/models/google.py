@@ -251,14 +251,14 @@ class GoogleBatches(BatchAccount):
 
     async def _create(self, name: str, file: str) -> str | Fault:
         create, config = self._sdk.batches.create, {"display_name": _mark(name)}
-        said = await self._exchange(lambda: create(model=self._model, src=file, config=config))
-        return submitted(said, "name", file.removeprefix("files/"))
+        reply = await self._exchange(lambda: create(model=self._model, src=file, config=config))
+        return submitted(reply, "name", file.removeprefix("files/"))
 
     async def find(self, sought: Sought) -> str | Fault | None:
         """The batch, by its display name; where there is only its file, the batch is made of it."""
         wanted = _mark(sought.name)
         batches, files = self._sdk.batches.list, self._sdk.files.list
-        batch = await self._listed(batches, "operations", lambda one: as_dict(one.get("metadata")), wanted)
+        batch = await self._listed(batches, "operations", lambda entry: as_dict(entry.get("metadata")), wanted)
         if batch is not None:
             return batch
         file = await self._listed(files, "files", as_dict, wanted)

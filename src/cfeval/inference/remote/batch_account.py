@@ -178,11 +178,11 @@ class OpenAIBatches(BatchAccount):
         """The batch, by its metadata; where there is only its file, the batch is made of it."""
         batches = self._sdk.batches.list
         wanted = sought.name
-        batch = await self._listed(batches, sought, lambda one: as_dict(one.get("metadata")).get(MARK) == wanted)
+        batch = await self._listed(batches, sought, lambda entry: as_dict(entry.get("metadata")).get(MARK) == wanted)
         if batch is not None:
             return batch
         files = partial(self._sdk.files.list, order="desc", purpose="batch")
-        file = await self._listed(files, sought, lambda one: one.get("filename") == _file(wanted))
+        file = await self._listed(files, sought, lambda entry: entry.get("filename") == _file(wanted))
         return await self._create(wanted, file) if isinstance(file, str) else file
 
     async def _listed(

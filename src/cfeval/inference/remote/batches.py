@@ -18,16 +18,19 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, Any, Protocol, TypeVar
 
+from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError, PluginError
 from cfeval.inference.batching import make_room
+from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cache_db import Batched, BatchState, Sought
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.request import Request
+from cfeval.inference.remote.settings import ProgressMeter
+from cfeval.inference.remote.spending import Spending
 
-if TYPE_CHECKING:
-    from cfeval.inference.remote.client import Client
+T = TypeVar("T")
 
 
 # The kind of the fault that a batch is not taken up for a limit of the account: it is not at the provider.
@@ -153,10 +156,31 @@ class _Wait:
     outcome: "asyncio.Future[Mapping[str, Any] | Fault | None]"
 
 
+class BatchClient(Protocol):
+    """What batches need of the client whose calls they carry (`cfeval.inference.remote.client`)."""
+
+    settings: Calls
+    cache: ResponseCache
+    meter: ProgressMeter
+    spending: Spending
+
+    async def on_disk(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Have the cache do something."""
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, or raise what stops the run."""
+
+    def go_on(self) -> None:
+        """Raise what has stopped the run, if anything has."""
+
+    def stop(self, error: CfevalError) -> None:
+        """Send nothing more."""
+
+
 class Batches:
     """The batches of one client."""
 
-    def __init__(self, client: "Client") -> None:
+    def __init__(self, client: BatchClient) -> None:
         self._client, self._tables = client, client.cache.batches
         self._lanes: dict[str, Lane] = {}
         self._waits: dict[str, _Wait] = {}

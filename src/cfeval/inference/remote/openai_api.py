@@ -73,9 +73,11 @@ def chat_reply(
 def tool_calls(body: Any) -> list[tuple[str, str, str]]:
     """The calls of tools in a chat completion: id, name and arguments (JSON) of each that has a name."""
     calls = _dicts(as_dict(_choice(as_dict(body)).get("message")).get("tool_calls"))
-    functions = [(str(one.get("id") or ""), as_dict(one.get("function"))) for one in calls]
+    functions = [(str(call.get("id") or ""), as_dict(call.get("function"))) for call in calls]
     return [
-        (key, of["name"], str(of.get("arguments") or "{}")) for key, of in functions if isinstance(of.get("name"), str)
+        (call_id, function["name"], str(function.get("arguments") or "{}"))
+        for call_id, function in functions
+        if isinstance(function.get("name"), str)
     ]
 
 
@@ -87,17 +89,17 @@ def token_steps(body: Any) -> list[Step]:
     left out.
     """
     content = _dicts(as_dict(_choice(as_dict(body)).get("logprobs")).get("content"))
-    content += [one for part in _output(as_dict(body)) for one in _dicts(part.get("logprobs"))]
+    content += [step for part in _output(as_dict(body)) for step in _dicts(part.get("logprobs"))]
     return [
         (
-            str(one.get("token") or ""),
+            str(step.get("token") or ""),
             tuple(
                 (str(each["token"]), float(each["logprob"]))
-                for each in (one, *_dicts(one.get("top_logprobs")))
+                for each in (step, *_dicts(step.get("top_logprobs")))
                 if isinstance(each.get("token"), str) and is_logprob(each.get("logprob"))
             ),
         )
-        for one in content
+        for step in content
     ]
 
 
@@ -126,11 +128,11 @@ def responses_choice(body: Any) -> dict[str, Any]:
     fields = as_dict(body)
     parts = _output(fields)
     refusal = "".join(str(part.get("refusal")) for part in parts if part.get("type") == "refusal")
-    calls = [one for one in _dicts(fields.get("output")) if one.get("type") == "function_call"]
+    calls = [item for item in _dicts(fields.get("output")) if item.get("type") == "function_call"]
     message = {
         "content": [part for part in parts if part.get("type") == "output_text"],
         "refusal": refusal,
-        "tool_calls": [{"id": one.get("call_id"), "function": one} for one in calls],
+        "tool_calls": [{"id": call.get("call_id"), "function": call} for call in calls],
     }
     word = as_dict(fields.get("incomplete_details")).get("reason") or fields.get("status")
     return {"finish_reason": word, "message": message}

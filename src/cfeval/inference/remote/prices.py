@@ -239,20 +239,20 @@ def added(lines: Iterable[Line]) -> dict[str, int]:
 def budget(models: Iterable[ModelLine], held: Mapping[str, Held], calls: Calls) -> list[tuple[bool, str]]:
     """For every limit that is set, whether it suffices, and that in one line."""
     models = list(models)
-    sent = sum(one.sent for one in held.values())
-    spent = sum(one.paid_usd + one.maybe_paid_usd for one in held.values())
+    sent = sum(record.sent for record in held.values())
+    spent = sum(record.paid_usd + record.maybe_paid_usd for record in held.values())
     parts = []
     if calls.max_calls is not None:
-        typical = sum(one.still(one.typical) for one in models)
-        most = sum(one.still(one.most) for one in models)
+        typical = sum(line.still(line.typical) for line in models)
+        most = sum(line.still(line.most) for line in models)
         parts.append(_verdict("calls.max_calls", calls.max_calls, sent, typical, most, lambda n: f"{n:,.0f} calls"))
     if calls.max_cost_usd is not None:
-        usd = sum(one.still_usd(one.typical) for one in models), sum(one.still_usd(one.most) for one in models)
+        usd = sum(line.still_usd(line.typical) for line in models), sum(line.still_usd(line.most) for line in models)
         parts.append(_verdict("calls.max_cost_usd", calls.max_cost_usd, spent, *usd, lambda n: f"{n:,.2f} USD"))
         parts += [
-            (False, f"calls.max_cost_usd stops the run before its first call to {one.model}: its price is not known")
-            for one in models
-            if one.price is None
+            (False, f"calls.max_cost_usd stops the run before its first call to {line.model}: its price is not known")
+            for line in models
+            if line.price is None
         ]
     return parts
 

@@ -259,7 +259,7 @@ def find_provider(name: str) -> str:
 def similar(name: str, allowed: Iterable[str]) -> str:
     """A hint that names the provider that was probably meant, and all that are allowed."""
     names = list(allowed)
-    aliases = {each: one for one in names for each in (one, *PROVIDERS[one].aliases)}
+    aliases = {alias: provider for provider in names for alias in (provider, *PROVIDERS[provider].aliases)}
     hint = nearest(name.lower(), aliases)
     meant = re.match(r"did you mean '(.*?)'\? ", hint)
     first = f"did you mean '{aliases[meant[1]]}'? " if meant else ""

@@ -195,8 +195,8 @@ def _blind(model: str, entry: Mapping[str, Any] | None) -> Iterator[Diagnostic]:
         )
 
 
-def _listed(base_url: str, model: str, names: Sequence[str], found: bool) -> tuple[bool, str]:
-    if found:
+def _listed(base_url: str, model: str, names: Sequence[str], is_listed: bool) -> tuple[bool, str]:
+    if is_listed:
         return True, f"{base_url} answers and has {model}"
     if not names:
         return True, f"{base_url} answers, but lists no model; {model} is not checked"
@@ -275,8 +275,8 @@ def _credit(where: Endpoint) -> Diagnostic:
     return Diagnostic(True, f"{where.base_url} takes the key, {left:.2f} USD of credit are left")
 
 
-def _number(said: Any, name: str) -> float | None:
-    data = said.get("data") if isinstance(said, dict) else None
+def _number(reply: Any, name: str) -> float | None:
+    data = reply.get("data") if isinstance(reply, dict) else None
     value = data.get(name) if isinstance(data, dict) else None
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 

@@ -147,8 +147,8 @@ class _Pages:
         self._log = log.open("rb") if log.is_file() else None
         head = self._file.read(100)
         ours = head.startswith(_MAGIC)
-        said = int.from_bytes(head[16:18], "big") if ours else 0
-        self.size = 65536 if said == 1 else said if said >= 512 and said & (said - 1) == 0 else _PAGE
+        size = int.from_bytes(head[16:18], "big") if ours else 0
+        self.size = 65536 if size == 1 else size if size >= 512 and size & (size - 1) == 0 else _PAGE
         self._usable = self.size - (head[20] if ours else 0)
         self._bytes = os.fstat(self._file.fileno()).st_size
         self._newer = dict(self._logged())
