@@ -32,21 +32,17 @@ OUTSIDE = (
     "cfeval.core.process",  # keys, signals
     "cfeval.core.progress",
     "cfeval.core.record",
-    "cfeval.inference.remote.batch_api",  # transport of calls: batches, cache, retries, limits, prices
-    "cfeval.inference.remote.batch_db",
-    "cfeval.inference.remote.batches",
+    "cfeval.inference.remote.batches",  # transport of calls: batches, cache, retries, limits, prices
     "cfeval.inference.remote.cache",
     "cfeval.inference.remote.cache_db",
     "cfeval.inference.remote.client",
     "cfeval.inference.remote.http",
-    "cfeval.inference.remote.images_once",
     "cfeval.inference.remote.prices",
     "cfeval.inference.remote.rate_limit",
     "cfeval.inference.remote.sdks",
     "cfeval.inference.remote.sessions",
     "cfeval.inference.remote.settings",
     "cfeval.inference.remote.spending",
-    "cfeval.inference.remote.stops",
 )
 # Options of steps that say how something is computed, and not what: no record names them.
 COMPUTE_OPTIONS = ("--batch", "--compute", "--offline")

@@ -18,8 +18,7 @@ from fractions import Fraction
 from cfeval.core.records import Binary, Status
 from cfeval.datasets.answer_scoring import level, one_line
 from cfeval.inference.replies.boolean import boolean
-from cfeval.inference.replies.number import number
-from cfeval.inference.replies.text import Stated, numbers, stated, tokens
+from cfeval.inference.replies.text import Stated, number, numbers, stated, tokens
 
 _OPENING = re.compile(
     r"^(?:(?:i (?:think|believe|guess|would say)(?: that)?|(?:my |the )?(?:final )?answer(?: is|:)|it is|it's|this is"

@@ -67,7 +67,7 @@ def map_requests(
                 thing, task = taken.popleft()
                 yield thing, task.result()
             else:
-                loop.go_on()
+                loop.run(settles=False)
 
 
 def answered(answer: Callable[[Q], Coroutine[Any, Any, R]], request: Q) -> R:
@@ -166,8 +166,6 @@ class _Selector(selectors.DefaultSelector):
 
 
 class _Loop:
-    """An event loop and its open requests."""
-
     def __init__(self, batch: int) -> None:
         self.takes = True
         self._batch, self._filling = batch, True
@@ -224,14 +222,11 @@ class _Loop:
         self._open.add(task)
         task.add_done_callback(self._ended)
         if not self._shared:
-            self._run(settles=True)
+            self.run(settles=True)
         return task
 
-    def go_on(self) -> None:
-        """Wait until one more request is answered."""
-        self._run(settles=False)
-
-    def _run(self, settles: bool) -> None:
+    def run(self, settles: bool) -> None:
+        """Go on until one more request is answered, or until all wait (`settles`)."""
         self._goal, self._settles = self._loop.create_future(), settles
         self._loop.run_until_complete(self._goal)
 
@@ -255,16 +250,17 @@ class _Loop:
 
     def answered(self, answer: Coroutine[Any, Any, R]) -> R:
         """See the function of this name."""
-        return asyncio.run_coroutine_threadsafe(self._awaited(answer), self._loop).result()
 
-    async def _awaited(self, answer: Coroutine[Any, Any, R]) -> R:
-        if not _PLACE.get():
-            return await answer
-        self._beside -= 1
-        try:
-            return await answer
-        finally:
-            self._beside += 1
+        async def awaited() -> R:
+            if not _PLACE.get():
+                return await answer
+            self._beside -= 1
+            try:
+                return await answer
+            finally:
+                self._beside += 1
+
+        return asyncio.run_coroutine_threadsafe(awaited(), self._loop).result()
 
     async def beside(self, work: Callable[[], T], threads: Executor) -> T:
         """See the function of this name."""
@@ -296,7 +292,11 @@ class _Loop:
         batcher, waiting = self._next_batch()
         requests = [request for request, _ in waiting]
         try:
-            replies = await self._in_thread(batcher, requests) if self._shared else batcher.batch(requests)
+            if self._shared:
+                self._worker = self._worker or ThreadPoolExecutor(1)
+                replies = await self._loop.run_in_executor(self._worker, batcher.batch, requests)
+            else:
+                replies = batcher.batch(requests)
             for (_, reply), value in list(zip(waiting, replies, strict=True)):
                 if not reply.done():
                     reply.set_result(value)
@@ -306,10 +306,6 @@ class _Loop:
                     reply.set_exception(error)
         finally:
             self._computes = False
-
-    async def _in_thread(self, batcher: Batcher[Q, R], requests: list[Q]) -> Sequence[R]:
-        self._worker = self._worker or ThreadPoolExecutor(1)
-        return await self._loop.run_in_executor(self._worker, batcher.batch, requests)
 
     async def share(self, open_: Callable[[], AbstractAsyncContextManager[T]]) -> T:
         """See `shared`."""

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ from cfeval.inference.remote.archive import export, read
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.cache_server import VARIABLE, CacheServer, address_of, new_address, open_cache
-from cfeval.inference.remote.prices import Prices, load_prices
+from cfeval.inference.remote.prices import load_prices
 from cfeval.inference.remote.recovery import recover
 from cfeval.inference.remote.request import Response
 from cfeval.inference.remote.settings import VARIABLE as SETTINGS_VARIABLE
@@ -160,7 +160,13 @@ def run_stats(
     interrupted attempts can have cost. A budget counts both.
     """
     held = opened(cache)
-    rows = _rows(held.counts(), held.ledger())
+    counts, ledger = held.counts(), {str(row["model"]): row for row in held.ledger()}
+    columns = next(iter(ledger.values()), [*COLUMNS, "listed_where_reported_usd"])
+    nothing: dict[str, Any] = dict.fromkeys(columns)
+    rows: list[dict[str, Any]] = []
+    for model in sorted({*counts, *ledger}):
+        stored, failed = counts.get(model, (0, 0))
+        rows.append({**nothing, **ledger.get(model, {}), "model": model, "stored": stored, "failed": failed})
     if as_json:
         print(json.dumps(rows, indent=2))
         return
@@ -168,28 +174,13 @@ def run_stats(
     for name, heading in COLUMNS.items():
         table.add_column(heading, justify="left" if name == "model" else "right", no_wrap=name != "model")
     for row in rows:
-        table.add_row(*(_cell(row[name]) for name in COLUMNS))
+        cells = ("" if row[name] is None else row[name] for name in COLUMNS)
+        table.add_row(*(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in cells))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
     for row in rows:
         if row["listed_where_reported_usd"] is not None:
             difference = row["reported_usd"] - row["listed_where_reported_usd"]
             print(f"{row['model']}: reported minus list {difference:+.4f} USD")
-
-
-def _rows(counts: dict[str, tuple[int, int]], ledger: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    sent = {row["model"]: row for row in ledger}
-    nothing = dict.fromkeys(ledger[0], None) if ledger else dict.fromkeys([*COLUMNS, "listed_where_reported_usd"], None)
-    return [
-        {**nothing, **sent.get(model, {}), "model": model}
-        | dict(zip(("stored", "failed"), counts.get(model, (0, 0)), strict=True))
-        for model in sorted({*counts, *sent})
-    ]
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 def run_verify(cache: CacheFile = None) -> None:
@@ -230,24 +221,14 @@ def calls_named(records: Iterable[Path]) -> set[str]:
     Raises:
         InputError: a file that is missing, or not JSONL.
     """
-    return {key for file in _files(records) for key in _keys(file)}
-
-
-def _files(records: Iterable[Path]) -> Iterator[Path]:
-    for path in records:
-        if path.is_dir():
-            yield from sorted(path.rglob("*.jsonl"))
-        else:
-            yield path
-
-
-def _keys(file: Path) -> Iterator[str]:
-    for number, line in enumerate(read_lines(file), start=1):
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{file}, line {number}: not JSON ({error.msg})") from None
-        yield from _named_in(record)
+    keys: set[str] = set()
+    for file in (file for path in records for file in (sorted(path.rglob("*.jsonl")) if path.is_dir() else [path])):
+        for number, line in enumerate(read_lines(file), start=1):
+            try:
+                keys.update(_named_in(json.loads(line)))
+            except json.JSONDecodeError as error:
+                raise InputError(f"{file}, line {number}: not JSON ({error.msg})") from None
+    return keys
 
 
 def _named_in(content: Any) -> Iterator[str]:
@@ -264,27 +245,6 @@ def _named_in(content: Any) -> Iterator[str]:
 
 # What a call is for: a text, or a counterfactual image.
 PURPOSES = ("chat", "edit")
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which calls are meant; what is empty allows all. `keys` are those that record files name."""
-
-    statuses: Collection[str]
-    reason: str
-    models: Collection[str]
-    purpose: str
-    keys: Collection[str] | None
-
-    def has(self, call: StoredCall, reply: Response) -> bool:
-        """Whether a call is one of them."""
-        return (
-            (not self.statuses or reply.status in self.statuses)
-            and self.reason.casefold() in reply.reason.casefold()
-            and (not self.models or call.model in self.models)
-            and (not self.purpose or purpose_of(call) == self.purpose)
-            and (self.keys is None or call.key in self.keys)
-        )
 
 
 @dataclass(frozen=True)
@@ -316,51 +276,58 @@ def run_forget(
     if not (records or status or reason.strip() or model or purpose):
         raise InputError("select calls by --status, --reason, --model, --purpose or record files")
     with closing(opened(cache)) as held:
-        _refuse("--status", status or (), list(Status))
-        _refuse("--model", model or (), held.counts())
-        _refuse("--purpose", [purpose] if purpose else (), PURPOSES)
+        for option, values, allowed in (
+            ("--status", status or (), list(Status)),
+            ("--model", model or (), held.counts()),
+            ("--purpose", [purpose] if purpose else (), PURPOSES),
+        ):
+            for value in values:
+                if value not in allowed:
+                    raise InputError(f"{option} '{value}': {nearest(value, allowed)}")
         keys = calls_named(records) if records else None
-        calls = list(_select(held, Wanted(status or (), reason.strip(), model or (), purpose, keys)))
+
+        def is_meant(call: StoredCall, reply: Response) -> bool:
+            return (
+                (not status or reply.status in status)
+                and reason.strip().casefold() in reply.reason.casefold()
+                and (not model or call.model in model)
+                and (not purpose or _purpose_of(call) == purpose)
+                and (keys is None or call.key in keys)
+            )
+
+        calls = list(_select(held, is_meant))
         for line in _summary(calls):
             print(line)
         if calls and not yes:
-            _ask()
+            if not sys.stdin.isatty():
+                raise InputError("nothing was forgotten: there is no terminal to ask on; confirm with --yes")
+            if not typer.confirm("Forget them?"):
+                print("nothing was forgotten")
+                raise typer.Exit(1)
         if calls:
             print(f"{held.forget((call.key, call.checksum) for call in calls)} calls forgotten")
 
 
-def _refuse(option: str, values: Collection[str], allowed: Collection[str]) -> None:
-    for value in values:
-        if value not in allowed:
-            raise InputError(f"{option} '{value}': {nearest(value, allowed)}")
+def _purpose_of(call: StoredCall) -> str:
+    """What a call is for; an image may be asked for by the chat protocol, too."""
+    request: Any = json.loads(call.request)
+    return "edit" if call.api != "chat" or "image" in (request.get("modalities") or ()) else "chat"
 
 
-def _ask() -> None:
-    if not sys.stdin.isatty():
-        raise InputError("nothing was forgotten: there is no terminal to ask on; confirm with --yes")
-    if not typer.confirm("Forget them?"):
-        print("nothing was forgotten")
-        raise typer.Exit(1)
-
-
-def _select(cache: ResponseCache, wanted: Wanted) -> Iterator[ForgettableCall]:
+def _select(cache: ResponseCache, is_meant: Callable[[StoredCall, Response], bool]) -> Iterator[ForgettableCall]:
     prices = load_prices(study_settings().prices)
     for call in cache.calls():
         try:
             reply = Response.from_json(call.reply, None)
         except (ValueError, TypeError, KeyError):
             raise InputError(f"{cache.path}: call {call.key} is damaged; see `cfeval cache recover`") from None
-        if wanted.has(call, reply):
-            usd = cache.last_cost(call.key)
-            yield ForgettableCall(
-                call.key, call.checksum, call.model, reply.status, _listed(call, reply, prices) if usd is None else usd
-            )
-
-
-def _listed(call: StoredCall, reply: Response, prices: Prices) -> float | None:
-    """What a call that was sent elsewhere cost: as reported, else by the price list."""
-    price = prices.of(call.model)
-    return price.of(reply.usage) if reply.usage.cost_usd is None and price else reply.usage.cost_usd
+        if not is_meant(call, reply):
+            continue
+        usd = cache.last_cost(call.key)
+        if usd is None:  # it was sent elsewhere: as reported, else by the price list
+            price = prices.of(call.model)
+            usd = price.of(reply.usage) if reply.usage.cost_usd is None and price else reply.usage.cost_usd
+        yield ForgettableCall(call.key, call.checksum, call.model, reply.status, usd)
 
 
 def _summary(calls: list[ForgettableCall]) -> Iterator[str]:
@@ -370,9 +337,3 @@ def _summary(calls: list[ForgettableCall]) -> Iterator[str]:
     known_usd = [call.usd for call in calls if call.usd is not None]
     unknown = f", and {len(calls) - len(known_usd)} of unknown cost" if len(known_usd) < len(calls) else ""
     yield f"{len(calls)} calls; to send them again costs about {sum(known_usd):.4f} USD, as they cost before{unknown}"
-
-
-def purpose_of(call: StoredCall) -> str:
-    """What a call is for; an image may be asked for by the chat protocol, too."""
-    request: Any = json.loads(call.request)
-    return "edit" if call.api != "chat" or "image" in (request.get("modalities") or ()) else "chat"

@@ -156,7 +156,6 @@ def text_groups(text: str, kind: type[M], labels: Sequence[str] = ()) -> list[M]
 
 
 def _labelled(text: str, labels: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Labels, in lower case, and their texts, in order."""
     pattern = re.compile(rf"{_BULLET}{_MARKS}({'|'.join(labels)})(?:[ \t](?:prompt|part))?{_MARKS}[ \t]*:(.*)", _FLAGS)
     label, pieces = "", list[str]()
     for line in [*text.split("\n"), ""]:

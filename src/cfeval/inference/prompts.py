@@ -219,15 +219,6 @@ def _template(folder: str, form: PromptTemplate[Any], name: str) -> str:
     return form.arrange(text) if name == form.templates[0] else text
 
 
-def _estimate_turns(model: tuple[CallEstimate, ...], question: Prompt[Any]) -> Iterator[CallEstimate]:
-    first, both = len(question.opening), len(question.opening) + len(question.repair)
-    for prompt, repair in ((first, False), (both, True)):
-        for call in model:
-            limit = question.max_tokens or call.max_tokens
-            shown = int(question.form.seen)
-            yield replace(call, prompt=prompt, images_shown=shown, max_tokens=limit, repair=repair)
-
-
 def _parsed(value: T | None, *replies: ChatReply) -> ParsedReply[T]:
     last = replies[-1]
     names = ("reply", "reply to the repair turn")
@@ -243,8 +234,15 @@ def _parsed(value: T | None, *replies: ChatReply) -> ParsedReply[T]:
 
 def estimate_parsed(plugin: "ChatPlugin", *forms: PromptTemplate[Any]) -> tuple[CallEstimate, ...]:
     """The calls of `generate_parsed`, for every form, from those that the chat model makes for one request."""
+    estimates: list[CallEstimate] = []
     model = registry.estimate_calls("chat", plugin.model)
-    return tuple(call for form in forms for call in _estimate_turns(model, plugin.prompt(form)))
+    for question in map(plugin.prompt, forms):
+        shown, first = int(question.form.seen), len(question.opening)
+        for length, repair in ((first, False), (first + len(question.repair), True)):
+            for call in model:
+                limit = question.max_tokens or call.max_tokens
+                estimates.append(replace(call, prompt=length, images_shown=shown, max_tokens=limit, repair=repair))
+    return tuple(estimates)
 
 
 class ChatPlugin(Plugin):

@@ -175,7 +175,6 @@ def _is_json(text: str) -> bool:
 
 
 def _is_quoted(text: str, mark: _Mark) -> bool:
-    """Whether quotation marks stand on both sides of a mark."""
     before = text[max(0, mark.start - 2) : mark.start]
     return bool(_QUOTE_BEFORE.search(before) and _QUOTE_AFTER.match(text, mark.end))
 

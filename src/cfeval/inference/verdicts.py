@@ -97,7 +97,6 @@ def clear_verdict(text: str, kind: type[M], digits: str) -> M | None:
 
 
 def _in_form(text: str, kind: type[M], digits: str) -> M | None:
-    """The verdict that a reply states in the form of one."""
     verdicts = list(json_objects(text, kind))
     for start, end, verdict in verdicts:
         if (start, end) == (0, text.count("\n")):
@@ -223,7 +222,6 @@ def _contradicts(text: str, verdict: BaseModel, digits: str) -> bool:
 
 
 def _values(content: Any) -> Iterator[Any]:
-    """Every value in JSON, in no order."""
     waiting = [content]
     while waiting:
         value = waiting.pop()

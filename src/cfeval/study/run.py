@@ -17,8 +17,8 @@ from cfeval.core.folder import Folder, Name, ParamsFiles, study_in
 from cfeval.core.process import is_ignored, silence_terminal
 from cfeval.core.progress import FAILURES, REPORTS
 from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.sessions import SIGNALS
 from cfeval.inference.remote.settings import Offline
-from cfeval.inference.remote.stops import SIGNALS
 from cfeval.study.consent import ask_before_money
 from cfeval.study.schema import keep_schema
 from cfeval.study.summary import only_json_on_stdout, outcomes, report_of, summary

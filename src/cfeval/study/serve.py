@@ -22,7 +22,7 @@ from cfeval.core.process import is_ignored, silence_terminal
 from cfeval.inference.remote.http import PORTS
 from cfeval.inference.remote.provider_table import PROVIDERS, find_provider
 from cfeval.inference.remote.providers import on_this_machine
-from cfeval.inference.remote.stops import SIGNALS
+from cfeval.inference.remote.sessions import SIGNALS
 from cfeval.inference.serving.replicas import Replicas, Served, engine_of
 from cfeval.inference.serving.router import Router
 from cfeval.study.components import used

@@ -17,7 +17,7 @@ from cfeval.core.records import Status
 from cfeval.edct.stages.baselines import Prompts, Question, converse
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, ScoredReply
 from cfeval.inference.local import chat_loading
-from cfeval.inference.local.chat_inputs import Conversations
+from cfeval.inference.local.chat_loading import Conversations
 from tests.answers import answers
 from tests.slow import fast_only, first_fast
 from tests.tiny.vlms import ARCHITECTURES, SEEING, checkpoint

@@ -93,7 +93,7 @@ def test_a_call_costs_half_and_only_that_is_set_aside(server: Loopback, configur
 def test_a_file_is_no_larger_than_the_provider_takes(
     server: Loopback, configure: Configure, expected: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cfeval.inference.remote.openai_batches.OpenAIBatches.max_requests", 4)
+    monkeypatch.setattr("cfeval.inference.remote.batch_account.OpenAIBatches.max_requests", 4)
     assert batched(server.openai, 0, ITEMS) == expected
     assert sorted(sizes(server)) == [2, 2, 4, 4]
 
@@ -277,7 +277,7 @@ def test_a_cache_from_before_there_were_batches_takes_them(
 def test_progress_says_what_waits_in_batches() -> None:
     meter = ProgressMeter()
     assert "batch" not in meter.line()
-    with meter.in_batch():
+    with meter.counting("batched"):
         assert ", 1 waiting in batches, 0 tokens" in meter.line()
         meter.batches["b"] = 40, 120
         assert ", 1 waiting in batches (1 at the provider: 40 of 120 done), 0 tokens" in meter.line()

@@ -13,7 +13,7 @@ from cfeval.core.records import Status
 from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.remote import sdks
 from cfeval.inference.remote.faults import Fault, record, retry
-from cfeval.inference.remote.images_once import ImagesOnce
+from cfeval.inference.remote.sdks import ImagesOnce
 from cfeval.inference.serving.router import conversation
 from tests.answers import answers
 from tests.images import image

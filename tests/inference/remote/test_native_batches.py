@@ -11,8 +11,8 @@ import pytest
 
 from cfeval.core.config import Calls
 from cfeval.core.errors import PluginError
+from cfeval.inference.models.anthropic import custom_id, key_of
 from cfeval.inference.remote import batches
-from cfeval.inference.remote.anthropic_batches import custom_id, key_of
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
 from tests.inference.remote import batch_job

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cfeval.core.records import Status
 from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.model_names import same_model
 from cfeval.inference.remote.openai_api import chat_reply, cost_of, images_reply, usage_of, without_images
+from cfeval.inference.remote.provider_table import same_model
 from cfeval.inference.remote.request import Response, Usage
 from tests.loopback.image_files import data_url, drawn
 from tests.slow import examples

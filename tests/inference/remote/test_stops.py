@@ -20,7 +20,7 @@ from cfeval.core.errors import StoppedError
 from cfeval.core.jsonl import write_jsonl
 from cfeval.datasets.sample import RawSample, file_samples
 from cfeval.edct.records import Instruction
-from cfeval.inference.remote import stops
+from cfeval.inference.remote import sessions as stops
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
 from tests.images import image

@@ -18,8 +18,7 @@ from cfeval.cvqa.extraction.set_apart import answers, lone_line, without_calls
 from cfeval.cvqa.records import ALPHABET, LETTERS, Choices, Form
 from cfeval.datasets.answer_scoring import level, one_line
 from cfeval.inference.replies.boolean import boolean
-from cfeval.inference.replies.number import number
-from cfeval.inference.replies.text import WORDS, Stated, stated, without_reason
+from cfeval.inference.replies.text import WORDS, Stated, number, stated, without_reason
 from cfeval.inference.thinking import without_thoughts
 
 _END = r"(?=\s*(?:$|[.,:;!)\]\"'=]|-\s|\d|\b(?:because|since|as|is|would|with|which)\b))"

@@ -1,17 +1,28 @@
-"""Loads a checkpoint: the model on its device, its tokenizer, and its processor where it takes images."""
+"""Loads a checkpoint, and turns requests into what its model takes.
 
-from collections.abc import Iterator, Mapping
+The model comes on its device, with its tokenizer, and its processor where it takes images. Of a request the chat
+template is filled in, images go beside, prompts are padded on the left. Limits on the pixels of an image are the
+processor's own where it has them, else kept by resizing beforehand.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+import PIL.Image
 from pydantic import Field
 
 from cfeval.core.errors import PluginError
+from cfeval.core.images import Image
+from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.local import devices
 from cfeval.inference.local.devices import memory_errors
 from cfeval.inference.local.hub import Checkpoint, read_json, weights_fault
 from cfeval.inference.local.libraries import LocalOptions, Package, check_packages, first_line, quiet
+from cfeval.inference.local.pretrained import check_complete
 
 INDEX = "config.json"
 # What to do where the weights do not fit.
@@ -60,7 +71,38 @@ def load(options: LoadingOptions) -> Loaded:
     name = checkpoint.name(folder)
     try:
         with quiet("transformers"), memory_errors(f"loading model '{name}'", SMALLER):
-            return _load(options, folder, name, device)
+            import torch
+            import transformers
+
+            library: Any = transformers
+            torch.backends.cudnn.benchmark = False
+            torch.backends.cudnn.deterministic = True
+            config = library.AutoConfig.from_pretrained(folder, **_SAFE)
+            takes_images = (
+                config.model_type in library.models.auto.modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+            )
+            kind = library.AutoModelForImageTextToText if takes_images else library.AutoModelForCausalLM
+            processor = library.AutoProcessor.from_pretrained(folder, **_SAFE) if takes_images else None
+            tokenizer = processor.tokenizer if processor else library.AutoTokenizer.from_pretrained(folder, **_SAFE)
+            # A model without a template of conversations was not made to converse.
+            template = (processor or tokenizer).chat_template
+            if not template:
+                raise PluginError(
+                    f"model '{name}' has no chat template; take the instruction-tuned checkpoint, "
+                    "or put its chat_template.jinja into the folder"
+                )
+            for variable in options.template:
+                if variable not in str(template):
+                    raise PluginError(f"model '{name}': its chat template has no variable '{variable}'; leave it out")
+            tokenizer.padding_side = "left"  # prompts of a batch must end together, where the replies begin
+            if tokenizer.pad_token is None:
+                tokenizer.pad_token = tokenizer.eos_token
+            weights = _weights(kind, options, folder, name, device)
+            # What ends a reply is kept; what the checkpoint says about sampling is not: the options alone say that.
+            own = weights.generation_config.eos_token_id
+            ends = sorted({*(own if isinstance(own, list) else [own]), tokenizer.eos_token_id} - {None})
+            weights.generation_config = library.GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
+            return Loaded(name, weights, tokenizer, processor)
     except PluginError:
         raise
     except Exception as error:
@@ -86,46 +128,14 @@ def sees(config: Mapping[str, Any]) -> bool:
 
 
 def _fault(folder: Path) -> str:
-    """What a folder lacks of a whole checkpoint: one line, or empty."""
     if fault := weights_fault(folder):
         return fault
-    if not _any(folder, _TOKENIZERS):
+    if not any((folder / name).is_file() for name in _TOKENIZERS):
         return f"the tokenizer is missing ({', '.join(_TOKENIZERS[:3])}, …)"
-    if sees(read_json(folder / INDEX)) and not _any(folder, _PROCESSORS):
+    has_processor = any((folder / name).is_file() for name in _PROCESSORS)
+    if sees(read_json(folder / INDEX)) and not has_processor:
         return f"the image processor is missing ({' or '.join(_PROCESSORS)})"
     return ""
-
-
-def _any(folder: Path, names: tuple[str, ...]) -> bool:
-    return any((folder / name).is_file() for name in names)
-
-
-def _load(options: LoadingOptions, folder: Path, name: str, device: str) -> Loaded:
-    import torch
-    import transformers
-
-    library: Any = transformers
-    torch.backends.cudnn.benchmark = False
-    torch.backends.cudnn.deterministic = True
-    config = library.AutoConfig.from_pretrained(folder, **_SAFE)
-    kind, takes_images = _model_class(config)
-    processor = library.AutoProcessor.from_pretrained(folder, **_SAFE) if takes_images else None
-    tokenizer = processor.tokenizer if processor else library.AutoTokenizer.from_pretrained(folder, **_SAFE)
-    _check_template(name, (processor or tokenizer).chat_template, options.template)
-    tokenizer.padding_side = "left"  # prompts of a batch must end together, where the replies begin
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    weights = _weights(kind, options, folder, name, device)
-    _forget_sampling_habits(weights, tokenizer)
-    return Loaded(name, weights, tokenizer, processor)
-
-
-def _model_class(config: Any) -> tuple[Any, bool]:
-    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
-    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as SEEING
-
-    takes_images = config.model_type in SEEING
-    return (AutoModelForImageTextToText if takes_images else AutoModelForCausalLM), takes_images
 
 
 def _weights(kind: Any, options: LoadingOptions, folder: Path, name: str, device: str) -> Any:
@@ -137,34 +147,8 @@ def _weights(kind: Any, options: LoadingOptions, folder: Path, name: str, device
     if options.device_map or device != "cpu":
         kwargs["device_map"] = options.device_map or {"": torch.device(device)}
     model, loading_info = kind.from_pretrained(folder, **kwargs)
-    if absent := sorted(loading_info["missing_keys"]):
-        raise PluginError(
-            f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
-            f"({absent[0]}, …); copy or download it again"
-        )
+    check_complete(name, loading_info)
     return model.eval()
-
-
-def _check_template(name: str, template: Any, variables: Mapping[str, Any]) -> None:
-    """A model without a template of conversations was not made to converse."""
-    if not template:
-        raise PluginError(
-            f"model '{name}' has no chat template; take the instruction-tuned checkpoint, "
-            "or put its chat_template.jinja into the folder"
-        )
-    for variable in variables:
-        if variable not in str(template):
-            raise PluginError(f"model '{name}': its chat template has no variable '{variable}'; leave it out")
-
-
-def _forget_sampling_habits(model: Any, tokenizer: Any) -> None:
-    """Keep what ends a reply, and drop what the checkpoint says about sampling: the options alone say that."""
-    import transformers
-
-    library: Any = transformers
-    own = model.generation_config.eos_token_id
-    ends = {*(own if isinstance(own, list) else [own]), tokenizer.eos_token_id} - {None}
-    model.generation_config = library.GenerationConfig(eos_token_id=sorted(ends), pad_token_id=tokenizer.pad_token_id)
 
 
 def _explained(name: str, folder: Path, error: Exception) -> str:
@@ -180,3 +164,151 @@ def _explained(name: str, folder: Path, error: Exception) -> str:
             "transformers itself (its name often ends in -hf)"
         )
     return f"model '{name}' cannot be loaded by transformers {transformers.__version__} ({first}); check its model card"
+
+
+_PIXELS_A_TOKEN = 28 * 28
+_LETTERS_A_TOKEN = 4
+_PROBE = (
+    ChatMessage("user", "first words"),
+    ChatMessage("assistant", "second words"),
+    ChatMessage("user", "third words"),
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many pixels an image may have, width × height; None leaves it to the processor."""
+
+    fewest: int | None = None
+    most: int | None = None
+
+    def __bool__(self) -> bool:
+        """Whether there is any limit."""
+        return self.fewest is not None or self.most is not None
+
+    def __str__(self) -> str:
+        """The limits in words."""
+        limits = {"at least": self.fewest, "at most": self.most}
+        return "images have " + " and ".join(f"{bound} {n:,} pixels" for bound, n in limits.items() if n is not None)
+
+
+def obeyed(processor: Any, limits: Limits) -> bool:
+    """Hand the limits to an image processor; False where it has none of its own, and nothing was changed.
+
+    Processors of the Qwen-VL kind keep them as the shortest and longest "edge", in pixels of the whole image.
+    """
+    settings = getattr(getattr(processor, "valid_kwargs", None), "__annotations__", {})
+    size = dict(processor.size or {})
+    if not {"min_pixels", "max_pixels"} <= set(settings) or not {"shortest_edge", "longest_edge"} <= set(size):
+        return False
+    fewest = size["shortest_edge"] if limits.fewest is None else limits.fewest
+    most = size["longest_edge"] if limits.most is None else limits.most
+    processor.size = type(processor.size)(shortest_edge=min(fewest, most), longest_edge=max(fewest, most))
+    return True
+
+
+def fitted(image: PIL.Image.Image, limits: Limits) -> PIL.Image.Image:
+    """The image, made smaller or larger where it breaks a limit; its proportions stay, within a pixel."""
+    area = image.width * image.height
+    if limits.most is not None and area > limits.most:
+        scale = math.sqrt(limits.most / area)
+        size = max(1, math.floor(image.width * scale)), max(1, math.floor(image.height * scale))
+    elif limits.fewest is not None and area < limits.fewest:
+        scale = math.sqrt(limits.fewest / area)
+        size = math.ceil(image.width * scale), math.ceil(image.height * scale)
+    else:
+        return image
+    return image.resize(size, PIL.Image.Resampling.BICUBIC)
+
+
+class UnusableRequestError(Exception):
+    """A model's template or processor refuses a request; the text says why, in one line."""
+
+
+class Conversations:
+    """Encodes conversations for one model. `processor` is None for a model that reads text only.
+
+    What differs between models is tried out once, so that it cannot differ between requests: whether the template
+    takes an answer as a list of parts or as a string, and whether words can be kept apart from control tokens.
+    """
+
+    def __init__(self, tokenizer: Any, processor: Any, limits: Limits, template: Mapping[str, Any]) -> None:
+        """`limits` are those that we keep ourselves; `template` holds variables of the chat template.
+
+        Raises:
+            PluginError: the template loses turns of a conversation.
+        """
+        self._speaker = processor or tokenizer
+        self._sees = processor is not None
+        self._limits = limits
+        self._template = {"add_generation_prompt": True, **template}
+        with quiet("transformers"):
+            self._answers_in_parts = self._sees and self._passes_on(answers_in_parts=True)
+            if not self._answers_in_parts and not self._passes_on(answers_in_parts=False):
+                raise PluginError(
+                    "the model's chat template does not pass on every turn of a conversation; "
+                    "take the instruction-tuned checkpoint, or put a whole chat_template.jinja into its folder"
+                )
+            self._sanitizes = self._can_sanitize()
+
+    def encode(self, requests: Sequence[ChatRequest]) -> dict[str, Any]:
+        """Tensors for a batch of requests with equally many images each.
+
+        Raises:
+            UnusableRequestError: at least one of them cannot be encoded.
+        """
+        if not self._sees and any(images(request) for request in requests):
+            raise UnusableRequestError("this model reads text only, and the conversation holds an image")
+        messages = [[self._message(turn, self._answers_in_parts) for turn in request.turns] for request in requests]
+        try:
+            return self._encoded(messages, self._sanitizes)
+        except Exception as error:
+            raise UnusableRequestError(f"the model's processor refuses the request: {first_line(error)}") from error
+
+    def _passes_on(self, answers_in_parts: bool) -> bool:
+        messages = [self._message(turn, answers_in_parts) for turn in _PROBE]
+        try:
+            prompt = self._speaker.apply_chat_template(messages, tokenize=False, **self._template)
+        except Exception:
+            return False
+        return all(turn.text in prompt for turn in _PROBE)
+
+    def _can_sanitize(self) -> bool:
+        """Some tokenizers and processors of the library cannot."""
+        image = Image.from_pixels(np.zeros((64, 64, 3), np.uint8)) if self._sees else None
+        try:
+            self._encoded([[self._message(ChatMessage("user", "?", image), self._answers_in_parts)]], sanitize=True)
+        except Exception:
+            return False
+        return True
+
+    def _encoded(self, messages: list[list[dict[str, Any]]], sanitize: bool) -> dict[str, Any]:
+        """`sanitize`: words that look like control tokens, such as a model's mark for an image, are read as words."""
+        tensors = {"tokenize": True, "return_dict": True, "return_tensors": "pt", "sanitize_control_tokens": sanitize}
+        kwargs = {**tensors, **self._template}
+        if self._sees:
+            padded = {"padding": True, "padding_side": "left"}
+            return dict(self._speaker.apply_chat_template(messages, processor_kwargs=padded, **kwargs))
+        inputs = self._speaker.apply_chat_template(messages, padding=True, **kwargs)
+        return {name: inputs[name] for name in ("input_ids", "attention_mask")}
+
+    def _message(self, turn: ChatMessage, answers_in_parts: bool) -> dict[str, Any]:
+        if not self._sees or (turn.role == "assistant" and not answers_in_parts):
+            return {"role": turn.role, "content": turn.text}
+        parts: list[dict[str, Any]] = [
+            {"type": "text", "text": turn.text, "content": turn.text}
+        ]  # older templates call it content
+        fitting = [fitted(PIL.Image.fromarray(image.pixels), self._limits) for image in turn.images]
+        return {"role": turn.role, "content": [*({"type": "image", "image": image} for image in fitting), *parts]}
+
+
+def images(request: ChatRequest) -> int:
+    """How many images a request holds."""
+    return sum(len(turn.images) for turn in request.turns)
+
+
+def rough_length(request: ChatRequest) -> int:
+    """About how many tokens a request takes; only good for putting like to like."""
+    letters = sum(len(turn.text) for turn in request.turns)
+    seen = sum(image.pixels[..., 0].size for turn in request.turns for image in turn.images)
+    return letters // _LETTERS_A_TOKEN + seen // _PIXELS_A_TOKEN

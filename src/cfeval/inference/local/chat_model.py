@@ -15,8 +15,7 @@ from transformers import LogitsProcessor
 from cfeval.core.records import Status
 from cfeval.inference.batching import Batcher
 from cfeval.inference.chat import ChatReply, ChatRequest, ScoredReply, scored
-from cfeval.inference.local.chat_inputs import Conversations, UnusableRequestError, images, rough_length
-from cfeval.inference.local.chat_loading import Loaded
+from cfeval.inference.local.chat_loading import Conversations, Loaded, UnusableRequestError, images, rough_length
 from cfeval.inference.local.devices import out_of_memory, ran_out, release
 from cfeval.inference.local.libraries import quiet
 from cfeval.inference.thinking import answer_of, is_mark
@@ -96,16 +95,14 @@ class LocalChat:
         if fault and len(requests) == 1:
             return [ChatReply(model=self._loaded.name, status=Status.UNPARSABLE, reason=fault)]
         if not fault:
-            self._shrink(len(requests))
+            tried = len(requests)
+            release()  # outside of the handler, whose traceback would keep the tensors alive
+            if tried == 1:
+                dtype = str(self._loaded.model.dtype).removeprefix("torch.")
+                raise ran_out(f"model '{self._loaded.name}' ({dtype}) answered a single request", _SMALLER)
+            self._batch = min(self._batch, max(1, tried // 2))
         half = len(requests) // 2
         return self._answer(requests[:half]) + self._answer(requests[half:])
-
-    def _shrink(self, tried: int) -> None:
-        release()  # outside of the handler, whose traceback would keep the tensors alive
-        if tried == 1:
-            dtype = str(self._loaded.model.dtype).removeprefix("torch.")
-            raise ran_out(f"model '{self._loaded.name}' ({dtype}) answered a single request", _SMALLER)
-        self._batch = min(self._batch, max(1, tried // 2))
 
     def _generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         import torch
@@ -115,7 +112,11 @@ class LocalChat:
         if self._compiled:
             requests = [*requests, *[requests[-1]] * (self._batch - count)]
         encoded = self._conversations.encode(requests)
-        _check_length(encoded["attention_mask"], model)
+        attention_mask = encoded["attention_mask"]
+        most = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        longest = int(attention_mask.sum(dim=1).max())
+        if most and longest >= most:
+            raise UnusableRequestError(f"the conversation has {longest} tokens, the model reads at most {most}")
         inputs = {
             name: tensor.to(model.device, model.dtype if tensor.is_floating_point() else None)
             for name, tensor in encoded.items()
@@ -203,13 +204,6 @@ def spelled(tokenizer: Any, token: int) -> str:
     read = tokenizer.decode([token]).strip()
     whole = read and "\N{REPLACEMENT CHARACTER}" not in read
     return written[: len(written) - len(bare)] + read if whole else written
-
-
-def _check_length(attention_mask: Any, model: Any) -> None:
-    most = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    longest = int(attention_mask.sum(dim=1).max())
-    if most and longest >= most:
-        raise UnusableRequestError(f"the conversation has {longest} tokens, the model reads at most {most}")
 
 
 class TopTokens(LogitsProcessor):  # type: ignore[misc]

@@ -46,7 +46,10 @@ class Detector:
         with torch.inference_mode(), quiet("transformers"):
             inputs = [
                 processor(
-                    images=PIL.Image.fromarray(pixels), text=[[_label(text)]], return_tensors="pt", truncation=True
+                    images=PIL.Image.fromarray(pixels),
+                    text=[[(text.lower().replace(".", " ").strip()[:_LETTERS])]],
+                    return_tensors="pt",
+                    truncation=True,
                 )
                 for pixels, text in requests
             ]
@@ -59,10 +62,6 @@ class Detector:
                     scored = zip(result["scores"].tolist(), map(tuple, result["boxes"].tolist()), strict=True)
                     matches[place] = sorted(scored, reverse=True)[: self.boxes]
         return matches
-
-
-def _label(text: str) -> str:
-    return text.lower().replace(".", " ").strip()[:_LETTERS]  # a full stop ends a label
 
 
 class BoxSegmenter:

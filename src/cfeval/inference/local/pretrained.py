@@ -3,7 +3,7 @@
 Chat models are checked here and loaded by `cfeval.inference.local.chat_loading`; those that look and do not talk, here.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -84,12 +84,21 @@ def load(checkpoint: Checkpoint, loader: str, device: str, reader: str = "AutoPr
             raise
         reason = first_line(error, folder, name)
         raise PluginError(f"model '{name}' cannot be loaded as {loader} ({reason}); give another") from error
+    check_complete(name, loading_info)
+    return Loaded(processor, model.eval().to(device), device)
+
+
+def check_complete(name: str, loading_info: Mapping[str, Any]) -> None:
+    """Check that a checkpoint had all weights of its architecture.
+
+    Raises:
+        PluginError: some are in no file.
+    """
     if absent := sorted(loading_info["missing_keys"]):
         raise PluginError(
             f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
             f"({absent[0]}, …); copy or download it again"
         )
-    return Loaded(processor, model.eval().to(device), device)
 
 
 def findings(

@@ -4,9 +4,9 @@ Unlike Gemini's path for the OpenAI protocol it takes a seed, and says why an an
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 from pydantic import Field
 
@@ -15,15 +15,27 @@ from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import MOST, ChatReply, ChatRequest, Step, ToolCall, is_logprob, scored
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
-from cfeval.inference.remote.batch_api import BatchApi
+from cfeval.inference.remote.batch_account import (
+    CANCELLED,
+    EXPIRED,
+    MISSING,
+    BatchAccount,
+    entries,
+    named,
+    size_of,
+    submitted,
+    whole,
+)
+from cfeval.inference.remote.batches import BatchApi, Progress
+from cfeval.inference.remote.cache_db import Sought
 from cfeval.inference.remote.client import RetryLoop
-from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.google_batches import GoogleBatches
+from cfeval.inference.remote.faults import Fault, as_dict
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of, tool_calls
-from cfeval.inference.remote.provider_table import PROVIDERS
+from cfeval.inference.remote.provider_table import PROVIDERS, Provider
 from cfeval.inference.remote.providers import joined
 from cfeval.inference.remote.request import Response, Usage
+from cfeval.inference.remote.sdks import google
 from cfeval.inference.thinking import Effort
 
 # How the ids begin that are ours, of calls that Gemini gave none.
@@ -48,19 +60,9 @@ class Plugin(HostedPlugin):
     """See the plugin `openai`; not every model gives log-probabilities (the others refuse the call)."""
 
     @property
-    def batch_share(self) -> float:
-        """What a call by a batch costs of the list price: ai.google.dev/gemini-api/docs/batch-api."""
-        return 0.5
-
-    @property
-    def address(self) -> str:
-        """The base URL."""
-        return self.base_url or PROVIDERS["google"].base_url
-
-    @property
-    def key_variable(self) -> str:
-        """The environment variable that holds the key."""
-        return self.key_env or PROVIDERS["google"].key_env
+    def rules(self) -> Provider:
+        """The provider's rules."""
+        return PROVIDERS["google"]
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Package and key; a room for thoughts that is too small."""
@@ -134,15 +136,15 @@ class Google(HostedChat):
         return GoogleBatches(attempts, where)
 
     def _tool_calls(self, body: Any) -> tuple[ToolCall, ...]:
-        message = _message(_candidate(_dict(body)).get("content"))
+        message = _message(_candidate(as_dict(body)).get("content"))
         return tuple(ToolCall(*call) for call in tool_calls({"choices": [{"message": message}]}))
 
     def _parts(self, body: Any) -> tuple[Any, ...]:
-        return tuple(_candidate(_dict(body))["content"]["parts"])
+        return tuple(_candidate(as_dict(body))["content"]["parts"])
 
     def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
         content = body if isinstance(body, dict) else {}
-        used = _dict(content.get("usageMetadata"))
+        used = as_dict(content.get("usageMetadata"))
         usage = Usage(count(used.get("promptTokenCount")), sum(count(used.get(name)) for name in WRITTEN))
         options = self.options
         answer = Completion(
@@ -150,7 +152,7 @@ class Google(HostedChat):
         )
         first = _candidate(content)
         word = first.get("finishReason")
-        if not word and (blocked := _dict(content.get("promptFeedback")).get("blockReason")):
+        if not word and (blocked := as_dict(content.get("promptFeedback")).get("blockReason")):
             word = f"blockReason: {blocked}"  # whatever it is, OTHER too, the prompt was not let through
         choice = {"finish_reason": word, "message": _message(first.get("content"))}
         return reply_of(answer, choice, key_env, False, options.accept_finish_reasons, tools)
@@ -162,15 +164,15 @@ def token_steps(body: Any) -> list[Step]:
     See ai.google.dev/api/generate-content#LogprobsResult: the token that was said may not be among the likeliest, and
     counts as one of them here; what has no number is left out.
     """
-    logprobs = _dict(_candidate(_dict(body)).get("logprobsResult"))
-    chosen_tokens = [_dict(candidate) for candidate in _list(logprobs.get("chosenCandidates"))]
-    top = [_list(_dict(candidate).get("candidates")) for candidate in _list(logprobs.get("topCandidates"))]
+    logprobs = as_dict(_candidate(as_dict(body)).get("logprobsResult"))
+    chosen_tokens = [as_dict(candidate) for candidate in _list(logprobs.get("chosenCandidates"))]
+    top = [_list(as_dict(candidate).get("candidates")) for candidate in _list(logprobs.get("topCandidates"))]
     return [
         (
             str(candidate.get("token") or ""),
             tuple(
                 (str(each["token"]), float(each["logProbability"]))
-                for each in map(_dict, (candidate, *likeliest))
+                for each in map(as_dict, (candidate, *likeliest))
                 if isinstance(each.get("token"), str) and is_logprob(each.get("logProbability"))
             ),
         )
@@ -180,7 +182,7 @@ def token_steps(body: Any) -> list[Step]:
 
 def _candidate(content: dict[str, Any]) -> dict[str, Any]:
     """The one reply of a response; nothing where there is none."""
-    return _dict(next(iter(_list(content.get("candidates"))), None))
+    return as_dict(next(iter(_list(content.get("candidates"))), None))
 
 
 def _content(turn: Shown, encode: Callable[[Image], str]) -> dict[str, Any]:
@@ -195,8 +197,8 @@ def _message(content: Any) -> dict[str, Any] | None:
     """The text of a candidate without its thoughts; None where there is no content at all."""
     if not isinstance(content, dict):
         return None
-    parts = [_dict(part) for part in _list(content.get("parts"))]
-    calls = [_dict(part["functionCall"]) for part in parts if "functionCall" in part]
+    parts = [as_dict(part) for part in _list(content.get("parts"))]
+    calls = [as_dict(part["functionCall"]) for part in parts if "functionCall" in part]
     wanted = [
         {
             "id": call.get("id") or f"{_UNNAMED}{number}",
@@ -212,5 +214,111 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+# The states that a batch does not leave, without what precedes them: google.genai.types.JobState.
+OVER = ("SUCCEEDED", "PARTIALLY_SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
+# The HTTP status of each code of an error, else 500: google/rpc/code.proto.
+STATUS = {1: 499, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 11: 400, 12: 501, 14: 503, 16: 401}
+# The status of a batch that would bring the tokens in an account's batches over their limit.
+EXHAUSTED = 429
+_PAGE = 100
+
+
+class GoogleBatches(BatchAccount):
+    """The batches of a project at Google, for one model.
+
+    A file of requests is uploaded, a batch made of it, its file of answers read: see
+    ai.google.dev/gemini-api/docs/batch-api. File and batch bear our own id as their display name, by which either is
+    found again; neither list says how it is ordered, so that each is read to its end. Google removes files after 48
+    hours.
+    """
+
+    def __init__(self, attempts: RetryLoop, where: Endpoint) -> None:
+        super().__init__(attempts, where, "generateContent")
+        self._sdk, self._model = google(attempts.client, where), attempts.call.model
+
+    def line(self, _: str, key: str, body: Mapping[str, Any]) -> bytes:
+        """A request as it is in the file of a batch."""
+        request = {name: value for name, value in body.items() if name != "model"}
+        return json.dumps({"key": key, "request": request}).encode() + b"\n"
+
+    async def submit(self, name: str, content: IO[bytes]) -> str | Fault:
+        """Upload the file and make the batch."""
+        size = size_of(content)
+        config = {"display_name": _mark(name), "mime_type": "application/jsonl"}
+        reply = await self._exchange(lambda: self._sdk.files.upload(file=content, config=config), size)
+        file = named(reply if isinstance(reply, Fault) else as_dict(reply).get("file"), "name")
+        return file if isinstance(file, Fault) else await self._create(name, file)
+
+    async def _create(self, name: str, file: str) -> str | Fault:
+        create, config = self._sdk.batches.create, {"display_name": _mark(name)}
+        reply = await self._exchange(lambda: create(model=self._model, src=file, config=config))
+        return submitted(reply, "name", file.removeprefix("files/"))
+
+    async def find(self, sought: Sought) -> str | Fault | None:
+        """The batch, by its display name; where there is only its file, the batch is made of it."""
+        wanted = _mark(sought.name)
+        batches, files = self._sdk.batches.list, self._sdk.files.list
+        batch = await self._listed(batches, "operations", lambda entry: as_dict(entry.get("metadata")), wanted)
+        if batch is not None:
+            return batch
+        file = await self._listed(files, "files", as_dict, wanted)
+        return await self._create(sought.name, file) if isinstance(file, str) else file
+
+    async def _listed(
+        self, pages: Callable[..., Any], field: str, about: Callable[[Any], dict[str, Any]], wanted: str
+    ) -> str | Fault | None:
+        token: dict[str, str] = {}
+        while True:
+            reply = await self._exchange(lambda: pages(config={"page_size": _PAGE, **token}))  # noqa: B023
+            page = entries(reply, field)
+            if isinstance(page, Fault):
+                return page
+            match = next((entry for entry in page if about(entry).get("displayName") == wanted), None)
+            if match is not None:
+                return named(match, "name")
+            if not reply.get("nextPageToken"):
+                return None
+            token = {"page_token": str(reply["nextPageToken"])}
+
+    async def progress(self, remote: str) -> Progress | Fault:
+        """How far a batch is."""
+        reply = await self._exchange(lambda: self._sdk.batches.get(name=remote))
+        if isinstance(reply, Fault):
+            return reply
+        about = as_dict(as_dict(reply).get("metadata"))
+        state, counts = str(about.get("state")).rpartition("_STATE_")[2], as_dict(about.get("batchStats"))
+        done = whole(counts.get("successfulRequestCount")) + whole(counts.get("failedRequestCount"))
+        refused = state == "FAILED" and _status(as_dict(reply).get("error")) == EXHAUSTED
+        return Progress(state, state in OVER, done, whole(counts.get("requestCount")), refused, as_dict(reply))
+
+    async def outcomes(self, progress: Progress) -> dict[str, dict[str, Any]] | Fault:
+        """What the file of answers says, where there is one."""
+        places = (as_dict(progress.raw.get("response")), as_dict(as_dict(progress.raw.get("metadata")).get("output")))
+        file = next((str(place["responsesFile"]) for place in places if place.get("responsesFile")), "")
+        lines = await self._lines(lambda: self._sdk.files.download(file=file)) if file else []
+        return lines if isinstance(lines, Fault) else {str(line.get("key")): _outcome(line) for line in lines}
+
+    def missing(self, progress: Progress) -> dict[str, Any]:
+        """What came of a call that is not in the file: what the batch itself says."""
+        if progress.state == "FAILED":
+            return _failed(progress.raw.get("error") or {"code": 3, "message": "no reason given"})
+        return {"error": {"code": {"EXPIRED": EXPIRED, "CANCELLED": CANCELLED}.get(progress.state, MISSING)}}
+
+
+def _outcome(line: Mapping[str, Any]) -> dict[str, Any]:
+    if line.get("error"):
+        return _failed(line["error"])
+    return {"status": 200, "body": line["response"]} if line.get("response") else {"error": {"code": MISSING}}
+
+
+def _failed(error: Any) -> dict[str, Any]:
+    return {"status": _status(error), "body": {"error": as_dict(error)}}
+
+
+def _status(error: Any) -> int:
+    code = whole(as_dict(error).get("code"))
+    return code if code >= 400 else STATUS.get(code, 500)
+
+
+def _mark(name: str) -> str:
+    return f"cfeval-{name}"

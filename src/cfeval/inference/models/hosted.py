@@ -19,12 +19,13 @@ from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest, ToolCall
-from cfeval.inference.remote.batch_api import BatchApi
+from cfeval.inference.remote.batches import BatchApi
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.images import under
 from cfeval.inference.remote.openai_api import tool_calls
+from cfeval.inference.remote.provider_table import Provider
 from cfeval.inference.remote.providers import checked_base_url, checked_headers, endpoint, only_further
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.sessions import shared_client
@@ -32,10 +33,6 @@ from cfeval.inference.thinking import Effort, cut_off, room_for_thoughts
 
 # What an image is taken to cost at most, where a budget has to set something aside.
 TOKENS_PER_IMAGE = 1500
-
-
-# What an answer's JSON says; the second argument is the variable that holds the key.
-Read = Callable[[Any, str], Response | Fault]
 
 
 class HostedPlugin(plugin.Plugin):
@@ -97,19 +94,24 @@ class HostedPlugin(plugin.Plugin):
         return self
 
     @property
+    @abstractmethod
+    def rules(self) -> Provider:
+        """The provider's rules."""
+
+    @property
     def batch_share(self) -> float | None:
         """How much of the list price a call by a batch costs; None where the provider has none."""
-        return None
+        return self.rules.batch_share
 
     @property
-    @abstractmethod
     def address(self) -> str:
         """The base URL."""
+        return self.base_url or self.rules.base_url
 
     @property
-    @abstractmethod
     def key_variable(self) -> str:
         """The environment variable that holds the key; empty where none is needed."""
+        return self.key_env or self.rules.key_env
 
     def sends_to(self) -> str:
         """The base URL."""
@@ -168,13 +170,13 @@ class HostedChat:
 
     async def generate(self, request: ChatRequest) -> ChatReply:
         """Answer a request."""
-        client = await shared_client()
-        shrink = partial(shrunk, request.turns, self.options.max_pixels)
-        turns = await asyncio.to_thread(shrink) if self.options.max_pixels else shrink()
+        client, options = await shared_client(), self.options
+        shrink = partial(shrunk, request.turns, options.max_pixels)
+        turns = await asyncio.to_thread(shrink) if options.max_pixels else shrink()
         client.meter.shrunk += sum(len(turn.shrunk) for turn in turns)
         call = self._call(request, turns)
-        if self.options.batch and client.settings.batches:
-            call = replace(call, batched=True, share=self.options.batch_share)
+        if options.batch and client.settings.batches:
+            call = replace(call, batched=True, share=options.batch_share)
 
         def body() -> dict[str, Any]:
             return self._fields(request) | self._messages(turns, self._encoded)
@@ -182,31 +184,28 @@ class HostedChat:
         read = partial(self._read, tools=True) if request.tools else self._read
 
         async def send(attempts: RetryLoop) -> Response | Fault:
-            where = self.options.endpoint()
+            where = options.endpoint()
             if call.batched:
                 return await attempts.batched(
                     self._batches(attempts, where), body, lambda content: read(content, where.key_env)
                 )
             sent = body()
-            return await attempts.paid(lambda: self._once(attempts, where, sent, read), lambda reply: reply.usage)
 
-        reply = self._accepted(await client.answer(call, send), read)
+            async def once() -> Response | Fault:
+                content = await self._ask(attempts, where, sent)
+                return content if isinstance(content, Fault) else read(content, where.key_env)
+
+            return await attempts.paid(once, lambda reply: reply.usage)
+
+        reply = await client.answer(call, send)
+        if reply.status in (Status.WRONG_MODEL, Status.UNPARSABLE):
+            # A stored answer that the options or the table of finish reasons have come to accept: not paid for again.
+            again = read(reply.raw, options.key_variable)
+            reply = again if isinstance(again, Response) else reply
         chat_reply = ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
         if request.tools and reply.status == Status.OK and (wanted := self._tool_calls(reply.raw)):
             chat_reply = replace(chat_reply, tool_calls=wanted, parts=self._parts(reply.raw))
         return self._chat_reply(reply, chat_reply)
-
-    async def _once(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any], read: Read) -> Response | Fault:
-        """One attempt."""
-        content = await self._ask(attempts, where, body)
-        return content if isinstance(content, Fault) else read(content, where.key_env)
-
-    def _accepted(self, reply: Response, read: Read) -> Response:
-        """A stored answer that the options or the table of finish reasons have come to accept: not paid for again."""
-        if reply.status not in (Status.WRONG_MODEL, Status.UNPARSABLE):
-            return reply
-        again = read(reply.raw, self.options.key_variable)
-        return again if isinstance(again, Response) else reply
 
     def _chat_reply(self, reply: Response, chat_reply: ChatReply) -> ChatReply:
         """The reply with all that the protocol's answer tells."""
@@ -281,9 +280,9 @@ class Shown:
 
 def shrunk(turns: Sequence[ChatMessage], max_pixels: int | None) -> list[Shown]:
     """The turns with their images under a limit; none: as they are."""
-    return [_shown(turn, tuple(under(image, max_pixels) for image in turn.images)) for turn in turns]
-
-
-def _shown(turn: ChatMessage, images: tuple[Image, ...]) -> Shown:
-    pairs = tuple((now, was) for now, was in zip(images, turn.images, strict=True) if now is not was)
-    return Shown(turn.role, turn.text, images, pairs, turn.tool_calls, turn.answers, turn.parts)
+    shown: list[Shown] = []
+    for turn in turns:
+        images = tuple(under(image, max_pixels) for image in turn.images)
+        pairs = tuple((now, was) for now, was in zip(images, turn.images, strict=True) if now is not was)
+        shown.append(Shown(turn.role, turn.text, images, pairs, turn.tool_calls, turn.answers, turn.parts))
+    return shown

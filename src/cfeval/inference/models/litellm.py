@@ -17,6 +17,7 @@ from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import chat_reply
+from cfeval.inference.remote.provider_table import PROVIDERS, Provider
 from cfeval.inference.remote.request import Response
 
 
@@ -33,14 +34,9 @@ class Plugin(HostedPlugin):
     """See the plugin `openai`; LiteLLM names the providers that give log-probabilities in its table of parameters."""
 
     @property
-    def address(self) -> str:
-        """The base URL; empty: the one LiteLLM knows."""
-        return self.base_url
-
-    @property
-    def key_variable(self) -> str:
-        """The environment variable that holds the key; empty: LiteLLM finds it."""
-        return self.key_env
+    def rules(self) -> Provider:
+        """Those of what LiteLLM carries: without base_url and key_env it finds address and key itself."""
+        return PROVIDERS["litellm"]
 
     def sends_to(self) -> str:
         """The base URL, else whose address LiteLLM takes."""

@@ -14,14 +14,13 @@ from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import MOST, ChatReply, ChatRequest, ToolCall, scored
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
-from cfeval.inference.remote.batch_api import BatchApi
+from cfeval.inference.remote.batch_account import BatchPath, OpenAIBatches
+from cfeval.inference.remote.batches import BatchApi
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.images import data_url
-from cfeval.inference.remote.images_once import ImagesOnce
 from cfeval.inference.remote.openai_api import chat_reply, responses_choice, responses_reply, token_steps, tool_calls
-from cfeval.inference.remote.openai_batches import BatchPath, OpenAIBatches
 from cfeval.inference.remote.provider_table import PROVIDERS, Provider, ProviderName
 from cfeval.inference.remote.providers import (
     about_openrouter,
@@ -32,6 +31,7 @@ from cfeval.inference.remote.providers import (
     on_this_machine,
 )
 from cfeval.inference.remote.request import Response
+from cfeval.inference.remote.sdks import ImagesOnce
 from cfeval.inference.thinking import LITTLE, thinks
 
 
@@ -70,19 +70,9 @@ class Plugin(HostedPlugin):
         return self
 
     @property
-    def batch_share(self) -> float | None:
-        """How much of the list price a call by a batch costs; None where the provider has none."""
-        return self.rules.batch_share
-
-    @property
     def rules(self) -> Provider:
         """The provider's rules."""
         return PROVIDERS[self.provider]
-
-    @property
-    def address(self) -> str:
-        """The base URL."""
-        return self.base_url or self.rules.base_url
 
     @property
     def key_variable(self) -> str:
@@ -102,19 +92,14 @@ class Plugin(HostedPlugin):
         """Key, address and model, asked of the server itself; of OpenRouter also credit and parameters."""
         address, key, rules = self.address, self.key_variable, self.rules
         if self.provider == "openrouter":
-            yield from about_openrouter(address, key, self.model, self.accept_models, self._parameters())
+            sent = {rules.limit, *self.extra, *self.sampling(), *self.thinking()}
+            sent |= {"seed"} if self.sends_seed else set()
+            sent |= {"logprobs", "top_logprobs"} if self.logprobs else set()
+            sent |= {"response_format"} if self.sends_schema else set()
+            yield from about_openrouter(address, key, self.model, self.accept_models, sent)
         else:
             yield from about_server(address, key, self.model, self.accept_models, lists=rules.lists)
         yield from self.about_thoughts()
-
-    def _parameters(self) -> set[str]:
-        """The names of all that a request of this model may hold."""
-        sent = {self.rules.limit, *self.extra}
-        sent |= {name for name in ("temperature", "top_p") if getattr(self, name) is not None}
-        sent |= {"seed"} if self.sends_seed else set()
-        sent |= {"logprobs", "top_logprobs"} if self.logprobs else set()
-        sent |= self.thinking().keys()
-        return sent | ({"response_format"} if self.sends_schema else set())
 
     def thinking(self) -> dict[str, Any]:
         """How a request says how much is to be thought; only OpenRouter takes a budget in tokens.
@@ -171,7 +156,6 @@ class OpenAIChat(HostedChat):
         return joined({**fields, **rules.body}, options.extra)
 
     def _schema(self, request: ChatRequest) -> dict[str, Any] | None:
-        """The schema that the server is asked to enforce, if any."""
         if request.schema and self.options.sends_schema:
             return {"type": "json_schema", "name": "reply", "strict": True, "schema": dict(request.schema)}
         return None

@@ -16,7 +16,7 @@ from cfeval.core.errors import PluginError
 from cfeval.core.registry import Diagnostic, Resources
 from cfeval.inference.chat import MOST, ChatModel
 from cfeval.inference.local import chat_loading, devices, pretrained
-from cfeval.inference.local.chat_inputs import Limits, obeyed
+from cfeval.inference.local.chat_loading import Limits, obeyed
 from cfeval.inference.local.hub import weights_size
 from cfeval.inference.thinking import cut_off
 
@@ -107,7 +107,7 @@ class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
 
     def build(self) -> ChatModel:
         """Load the model."""
-        from cfeval.inference.local.chat_inputs import Conversations
+        from cfeval.inference.local.chat_loading import Conversations
         from cfeval.inference.local.chat_model import LocalChat, Sampling
 
         loaded = chat_loading.load(self)

@@ -11,12 +11,12 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from cfeval.core.errors import InputError
 from cfeval.core.files import NO_ARCHIVE, entry, write_bytes_by
@@ -44,43 +44,45 @@ def export(cache: ResponseCache, keys: Iterable[str], out: Path) -> int:
 
     def write(path: Path) -> None:
         with tempfile.TemporaryFile(dir=path.parent) as index:
-            images = _write_index(cache, wanted, out, index)
+            stored, previous_calls = _InOrder(cache.calls(wanted)), _InOrder(call for call, _ in read(out))
+            images: dict[str, bool] = {}  # by their hash, whether only the previous archive has them
+            lost: list[str] = []
+            for key in wanted:
+                own = stored.at(key)
+                call = own or previous_calls.at(key)
+                if call is None:
+                    lost.append(key)
+                else:
+                    line = canonical(dict(zip(COLUMNS, call.row(), strict=True)))
+                    index.write(f"{line}\n".encode())
+                    if call.image:
+                        images[call.image] = images.get(call.image, False) or own is None
+            if lost:
+                raise InputError(
+                    f"{cache.path}: {len(lost)} of {len(wanted)} calls are not in the cache (first: {lost[0][:12]}…); "
+                    "import the archive that has them with `cfeval cache import`"
+                )
             with ExitStack() as stack:
                 previous_archive = stack.enter_context(zipfile.ZipFile(out)) if any(images.values()) else None
                 archive = stack.enter_context(zipfile.ZipFile(path, "w", zipfile.ZIP_STORED))
-                _copy(index, archive)
+                info = entry(INDEX)
+                info.file_size = index.tell()  # decides on the form of the entry: one over 2 GB needs another
+                index.seek(0)
+                with archive.open(info, "w") as stream:
+                    shutil.copyfileobj(index, stream)
                 for sha256 in sorted(images):
                     name = f"images/{sha256}"
                     if previous_archive is not None and images[sha256]:
                         content = previous_archive.read(name)
+                    elif (image := cache.image(sha256)) is not None:
+                        content = image
                     else:
-                        content = _image(cache, sha256)
+                        restore = "restore it with `cfeval cache import`"
+                        raise InputError(f"{cache.path}: the image {sha256} is lost; {restore}")
                     archive.writestr(entry(name), content)
 
     write_bytes_by(out, write)
     return len(wanted)
-
-
-def _write_index(cache: ResponseCache, wanted: Sequence[str], out: Path, index: IO[bytes]) -> dict[str, bool]:
-    """Write a line for each call; returns the images that they name, and whether the former archive has them."""
-    stored, previous_calls = _InOrder(cache.calls(wanted)), _InOrder(call for call, _ in read(out))
-    images: dict[str, bool] = {}
-    lost: list[str] = []
-    for key in wanted:
-        own = stored.at(key)
-        call = own or previous_calls.at(key)
-        if call is None:
-            lost.append(key)
-        else:
-            index.write(f"{_line(call)}\n".encode())
-            if call.image:
-                images[call.image] = images.get(call.image, False) or own is None
-    if lost:
-        raise InputError(
-            f"{cache.path}: {len(lost)} of {len(wanted)} calls are not in the cache (first: {lost[0][:12]}…); import "
-            "the archive that has them with `cfeval cache import`"
-        )
-    return images
 
 
 class _InOrder:
@@ -97,25 +99,6 @@ class _InOrder:
             if self._next is None:
                 return None
         return self._next if self._next.key == key else None
-
-
-def _copy(index: IO[bytes], archive: zipfile.ZipFile) -> None:
-    info = entry(INDEX)
-    info.file_size = index.tell()  # decides on the form of the entry: one over 2 GB needs another
-    index.seek(0)
-    with archive.open(info, "w") as stream:
-        shutil.copyfileobj(index, stream)
-
-
-def _line(call: StoredCall) -> str:
-    return canonical(dict(zip(COLUMNS, call.row(), strict=True)))
-
-
-def _image(cache: ResponseCache, sha256: str) -> bytes:
-    image = cache.image(sha256)
-    if image is None:
-        raise InputError(f"{cache.path}: the image {sha256} is lost; restore it with `cfeval cache import`")
-    return image
 
 
 def read(path: Path) -> Iterator[tuple[StoredCall, bytes | None]]:
@@ -195,17 +178,16 @@ def calls_total(archive: Path) -> CallsTotal:
     """
     calls = read = written = priced = 0
     usd, days = 0.0, set[str]()
-    try:
-        with zipfile.ZipFile(archive) as opened, opened.open(INDEX) as lines:
-            for line in lines:
-                reply = json.loads(json.loads(line)["reply"])
-                usage, calls = reply["usage"], calls + 1
-                read, written = read + usage["input_tokens"], written + usage["output_tokens"]
-                if usage["cost_usd"] is not None:
-                    usd, priced = usd + usage["cost_usd"], priced + 1
-                days |= _day(reply["raw"])
-    except (*NO_ARCHIVE, OSError, KeyError, ValueError, TypeError) as error:
-        raise InputError(f"{archive}: not an archive of calls ({' '.join(str(error).split())})") from None
+    with _lines_of(archive) as lines:
+        for line in lines:
+            reply = json.loads(line["reply"])
+            usage, calls = reply["usage"], calls + 1
+            read, written = read + usage["input_tokens"], written + usage["output_tokens"]
+            if usage["cost_usd"] is not None:
+                usd, priced = usd + usage["cost_usd"], priced + 1
+            made = reply["raw"].get("created") if isinstance(reply["raw"], dict) else None
+            if isinstance(made, int) and made > 0:
+                days.add(datetime.fromtimestamp(made, UTC).date().isoformat())
     return CallsTotal(calls, read, written, usd, priced, (min(days), max(days)) if days else ())
 
 
@@ -215,20 +197,15 @@ def paid_by_call(archive: Path) -> dict[str, float]:
     Raises:
         InputError: it is missing, or no such archive.
     """
-    paid: dict[str, float] = {}
+    with _lines_of(archive) as lines:
+        costs = ((line["key"], json.loads(line["reply"])["usage"]["cost_usd"]) for line in lines)
+        return {key: usd for key, usd in costs if usd is not None}
+
+
+@contextmanager
+def _lines_of(archive: Path) -> Iterator[Iterator[dict[str, Any]]]:
     try:
         with zipfile.ZipFile(archive) as opened, opened.open(INDEX) as lines:
-            for line in lines:
-                call = json.loads(line)
-                usd = json.loads(call["reply"])["usage"]["cost_usd"]
-                if usd is not None:
-                    paid[call["key"]] = usd
+            yield map(json.loads, lines)
     except (*NO_ARCHIVE, OSError, KeyError, ValueError, TypeError) as error:
         raise InputError(f"{archive}: not an archive of calls ({' '.join(str(error).split())})") from None
-    return paid
-
-
-def _day(raw: Any) -> set[str]:
-    """The day that a server's own reply names, in UTC; none where it names none."""
-    made = raw.get("created") if isinstance(raw, dict) else None
-    return {datetime.fromtimestamp(made, UTC).date().isoformat()} if isinstance(made, int) and made > 0 else set()

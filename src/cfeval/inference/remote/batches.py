@@ -2,7 +2,7 @@
 
 A call that is asked waits in a file; once none joins any more, the file goes to the provider, which is asked every
 `POLL` seconds how far it is. Batch and calls are noted in the file of the cache before anything is sent
-(`cfeval.inference.remote.batch_db`), and the provider is told the batch's own id. So a run that comes after one that
+(`cfeval.inference.remote.cache_db`), and the provider is told the batch's own id. So a run that comes after one that
 was killed finds the batch by that id, and takes its outcome; no batch is submitted twice.
 
 What a batch left unanswered ends like any call: what may pass (a server's error; the batch expired) is asked again in
@@ -18,19 +18,81 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import IO, Any
+from typing import IO, Any, Protocol, TypeVar
 
+from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError, PluginError
 from cfeval.inference.batching import make_room
-from cfeval.inference.remote.batch_api import REFUSED, BatchApi, BatchClient, Outcome
-from cfeval.inference.remote.batch_db import Batched, BatchState
+from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.cache_db import Batched, BatchState, Sought
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.request import Request
+from cfeval.inference.remote.settings import ProgressMeter
+from cfeval.inference.remote.spending import Spending
+
+T = TypeVar("T")
+
+
+# The kind of the fault that a batch is not taken up for a limit of the account: it is not at the provider.
+REFUSED = "batch_refused"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a batch is at its provider: `state` is the provider's word, `over` that it will not change any more.
+
+    `refused` says that the batch went over a limit of the account, so that nothing of it was done.
+    """
+
+    state: str
+    over: bool
+    done: int = 0
+    total: int = 0
+    refused: bool = False
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+
+class BatchApi(Protocol):
+    """The batches of an account at a provider; a method that fails gives the fault."""
+
+    lane: str
+    """What only calls of one batch have in common: address, account and model."""
+    max_requests: int
+    max_bytes: int
+
+    def line(self, name: str, key: str, body: Mapping[str, Any]) -> bytes:
+        """A request as it stands in the file of a batch of that name; the name has no part in its length."""
+
+    async def submit(self, name: str, content: IO[bytes]) -> str | Fault:
+        """Submit a batch under a name of ours, and say the provider's."""
+
+    async def find(self, sought: Sought) -> str | Fault | None:
+        """The provider's name of a batch that may have been submitted; None where it was not."""
+
+    async def progress(self, remote: str) -> Progress | Fault:
+        """How far a batch is."""
+
+    async def outcomes(self, progress: Progress) -> dict[str, dict[str, Any]] | Fault:
+        """What came of the calls of a batch that is over, by key; some may be missing."""
+
+    def missing(self, progress: Progress) -> dict[str, Any]:
+        """What came of a call that is missing there."""
+
+    def read(self, outcome: Mapping[str, Any]) -> Any | Fault:
+        """The answer in an outcome."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call, and its number in the ledger."""
+
+    send: int
+    content: Mapping[str, Any] | Fault
 
 
 @dataclass
 class Gathered:
-    """Calls that wait to be sent together."""
+    """Calls that wait to be sent together; `content` are their requests."""
 
     api: BatchApi
     most: int
@@ -94,6 +156,27 @@ class _Wait:
     outcome: "asyncio.Future[Mapping[str, Any] | Fault | None]"
 
 
+class BatchClient(Protocol):
+    """What batches need of the client whose calls they carry (`cfeval.inference.remote.client`)."""
+
+    settings: Calls
+    cache: ResponseCache
+    meter: ProgressMeter
+    spending: Spending
+
+    async def on_disk(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Have the cache do something."""
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, or raise what stops the run."""
+
+    def go_on(self) -> None:
+        """Raise what has stopped the run, if anything has."""
+
+    def stop(self, error: CfevalError) -> None:
+        """Send nothing more."""
+
+
 class Batches:
     """The batches of one client."""
 
@@ -136,31 +219,24 @@ class Batches:
     ) -> Mapping[str, Any] | Fault | None:
         """What comes of a call in its batch, or in the one that gathers; None where that is to be looked up again."""
         self._client.go_on()
+        size = OVERHEAD
         if batch is None:
-            batch, size = self._gather(api, key, body())
+            batch, more_bytes = self._gather(api, key, body())
+            size += more_bytes
         else:
             self._start(batch, partial(self._follow, batch, api))
-            size = 0
         wait = self._waits[key] = _Wait(batch, asyncio.get_running_loop().create_future())
-        try:
-            with self._aside(size):
-                return await wait.outcome
-        finally:
-            del self._waits[key]
-
-    @contextmanager
-    def _aside(self, size: int) -> Iterator[None]:
-        """Around a wait in a batch: meanwhile the stage may take up another request, as long as memory allows."""
-        size += OVERHEAD
+        # Meanwhile the stage may take up another request, as long as memory allows.
         more = 1 if self._held + size <= HELD else 0
         self._held += size
         make_room(more)
         try:
-            with self._client.meter.in_batch():
-                yield
+            with self._client.meter.counting("batched"):
+                return await wait.outcome
         finally:
             self._held -= size
             make_room(-more)
+            del self._waits[key]
 
     def _gather(self, api: BatchApi, key: str, body: Mapping[str, Any]) -> tuple[str, int]:
         """Take a call into the batch that gathers, or into a new one; its name, and the bytes of the call."""
@@ -176,7 +252,6 @@ class Batches:
         return self._lanes.setdefault(api.lane, Lane(api))
 
     def _start(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Have the work on a batch done, unless it is being done."""
 
         async def done() -> None:
             try:
@@ -184,7 +259,7 @@ class Batches:
             except CfevalError as error:
                 self._client.stop(error)
             except Exception as error:
-                self._fail(error)
+                self.stop(error)
             finally:
                 del self._tasks[name]
 
@@ -195,7 +270,13 @@ class Batches:
         """A new batch, from its gathering to its end."""
         name, api = gathered.name, gathered.api
         with gathered.content:
-            await self._quiet(gathered)
+            looks, seen = 0, 0
+            while not gathered.full:  # until none joins; looks are counted, not seconds: a stage may hold up the loop
+                await self._client.pause(MOMENT / LOOKS)
+                looks = looks + 1 if len(gathered.keys) == seen else 0
+                seen = len(gathered.keys)
+                if looks >= LOOKS * (LONGEST / MOMENT if self._client.meter.flying else 1):
+                    break
             if lane.gathered is gathered:
                 lane.gathered = None
             while lane.limited and lane.running:
@@ -209,21 +290,19 @@ class Batches:
                 await self._sent_off(name, remote, api)
 
     async def _sent_off(self, name: str, remote: str | Fault, api: BatchApi) -> None:
-        if isinstance(remote, Fault):
-            await self._unsent(name, remote, api)
-        else:
+        """Follow a batch that is at the provider; where it is not known whether it is, the next run looks."""
+        if not isinstance(remote, Fault):
             await self._client.on_disk(self._tables.submitted, name, remote)
             await self._drive(name, remote, api)
-
-    async def _quiet(self, gathered: Gathered) -> None:
-        """Wait until no call joins any more; looks are counted, not seconds, because a stage may hold up the loop."""
-        looks, seen = 0, 0
-        while not gathered.full:
-            await self._client.pause(MOMENT / LOOKS)
-            looks = looks + 1 if len(gathered.keys) == seen else 0
-            seen = len(gathered.keys)
-            if looks >= LOOKS * (LONGEST / MOMENT if self._client.meter.flying else 1):
-                return
+        elif remote.kind == REFUSED:
+            if not await self._halved(name, api):
+                raise PluginError(f"the provider takes up no batch, not even one of a single call: {remote.reason}")
+            await self._resolve(name, lambda _: None)
+        elif remote.reaction is RetryPolicy.RETRY:
+            await self._leave(name, remote)
+        else:
+            await self._client.on_disk(self._tables.not_sent, name)
+            await self._resolve(name, lambda _: remote)
 
     async def _sent(self, gathered: Gathered) -> str | Fault:
         """Submit a batch; after a fault only where the provider says that it does not have it."""
@@ -239,20 +318,7 @@ class Batches:
         assert result is not None
         return result
 
-    async def _unsent(self, name: str, fault: Fault, api: BatchApi) -> None:
-        """A batch could not be submitted; where it is not known whether it was, the next run looks."""
-        if fault.kind == REFUSED:
-            if not await self._halved(name, api):
-                raise PluginError(f"the provider takes up no batch, not even one of a single call: {fault.reason}")
-            await self._resolve(name, lambda _: None)
-        elif fault.reaction is RetryPolicy.RETRY:
-            await self._leave(name, fault)
-        else:
-            await self._client.on_disk(self._tables.not_sent, name)
-            await self._resolve(name, lambda _: fault)
-
     async def _leave(self, name: str, fault: Fault) -> None:
-        """Leave a batch that may be paid for to the next run."""
         left = replace(fault, reaction=RetryPolicy.RECORD, final=False, sent=True)
         await self._resolve(name, lambda _: left)
 
@@ -268,23 +334,21 @@ class Batches:
             if ours:
                 break
             await self._client.pause(POLL)
-        remote = batch.remote or await self._find_remote(name, api)
+        remote: str | Fault | None = batch.remote
+        if not remote:
+            sought = await self._client.on_disk(self._tables.sought, name)
+            remote = await api.find(sought)
+            for tried in range(1, self._client.settings.max_retries + 1):
+                if not isinstance(remote, Fault) or remote.reaction is not RetryPolicy.RETRY:
+                    break
+                await self._client.pause(remote.wait or min(POLL, 2.0**tried))
+                remote = await api.find(sought)
         if remote is None:
             await self._client.on_disk(self._tables.not_sent, name)
             await self._resolve(name, lambda _: None)
             return
         with self._lane(api).at_work():
             await self._sent_off(name, remote, api)
-
-    async def _find_remote(self, name: str, api: BatchApi) -> str | Fault | None:
-        sought = await self._client.on_disk(self._tables.sought, name)
-        result = await api.find(sought)
-        for tried in range(1, self._client.settings.max_retries + 1):
-            if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
-                break
-            await self._client.pause(result.wait or min(POLL, 2.0**tried))
-            result = await api.find(sought)
-        return result
 
     async def _drive(self, name: str, remote: str, api: BatchApi) -> None:
         """Look at a batch until it is over, and pass on what came of it."""
@@ -297,7 +361,10 @@ class Batches:
             if not isinstance(progress, Fault):
                 last_reply = time.monotonic()
             elif progress.reaction is not RetryPolicy.RETRY:
-                raise PluginError(_lost(remote, progress))
+                raise PluginError(  # asking anew would pay twice
+                    f"batch {remote} cannot be looked at: {progress.reason}; set the key that it was submitted with, "
+                    "or have its calls asked at once and paid again by calls.batches = false"
+                )
             elif time.monotonic() - last_reply > self._client.settings.deadline:
                 await self._leave(name, progress)
                 return
@@ -348,11 +415,8 @@ class Batches:
             await self._client.pause(min(RENEW, self._client.settings.deadline / 3))
             await self._client.on_disk(self._client.cache.renew)
 
-    def stop(self, error: CfevalError) -> None:
+    def stop(self, error: Exception) -> None:
         """Wait for no batch any more: the next run finds them."""
-        self._fail(error)
-
-    def _fail(self, error: Exception) -> None:
         for wait in self._waits.values():
             if not wait.outcome.done():
                 wait.outcome.set_exception(error)
@@ -370,13 +434,4 @@ class Batches:
 
 
 def _claim(name: str) -> str:
-    """What a job claims that looks after a batch."""
     return f"batch {name}"
-
-
-def _lost(remote: str, fault: Fault) -> str:
-    """The provider does not show a batch that it has had: asking anew would pay twice."""
-    return (
-        f"batch {remote} cannot be looked at: {fault.reason}; set the key that it was submitted with, or have its "
-        "calls asked at once and paid again by calls.batches = false"
-    )

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import psutil
 
 from cfeval.core.errors import InputError, PluginError
-from cfeval.inference.remote.batch_db import BatchTables
 from cfeval.inference.remote.cache_db import (
     COLUMNS,
     PAID,
     SET_ASIDE,
+    BatchTables,
     LedgerTotals,
     StoredCall,
     opened,
@@ -256,12 +256,12 @@ class ResponseCache:
         wanted = None if keys is None else sorted(set(keys))
         select = f"SELECT {', '.join(COLUMNS)} FROM calls"
         with self._speaking():
-            found = (
+            rows = (
                 self._db.execute(f"{select} ORDER BY key")
                 if wanted is None
                 else (row for key in wanted for row in self._db.execute(f"{select} WHERE key = ?", (key,)))
             )
-            for row in found:
+            for row in rows:
                 yield StoredCall.of_columns(**{**dict(zip(COLUMNS, row, strict=True)), "final": bool(row[8])})
 
     def add(self, stored: StoredCall, image: bytes | None) -> bool:

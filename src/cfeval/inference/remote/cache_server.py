@@ -28,9 +28,8 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from cfeval.core.errors import CfevalError, InputError, OutputError
-from cfeval.inference.remote.batch_db import BatchTables
 from cfeval.inference.remote.cache import BudgetError, ResponseCache
-from cfeval.inference.remote.cache_db import PATIENCE, StoredCall
+from cfeval.inference.remote.cache_db import PATIENCE, BatchTables, StoredCall
 
 # The environment variable that holds the server's address and key: http://:KEY@HOST:PORT.
 VARIABLE = "CFEVAL_CACHE_SERVER"
@@ -142,15 +141,8 @@ class CacheServer(ThreadingHTTPServer):
         self.sessions: dict[str, _Session] = {}
         self.lock = threading.Lock()
 
-    def session(self, name: str) -> _Session:
-        """What is kept of a job."""
-        with self.lock:
-            return self.sessions.setdefault(name, _Session())
-
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection of a job."""
-
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
@@ -173,7 +165,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(403, b"")
             return
         name, number = self.headers.get("Session", ""), self.headers.get("Number", "")
-        session = self.server.session(name)
+        with self.server.lock:
+            session = self.server.sessions.setdefault(name, _Session())
         with session.lock:
             if number != session.number:
                 session.answer = self._answer(self.path.removeprefix("/"), body)

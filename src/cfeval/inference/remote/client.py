@@ -15,8 +15,7 @@ from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError, PluginError, StoppedError
 from cfeval.inference.batching import calls_before
 from cfeval.inference.remote import batches
-from cfeval.inference.remote.batch_api import BatchApi
-from cfeval.inference.remote.batches import Batches
+from cfeval.inference.remote.batches import BatchApi, Batches
 from cfeval.inference.remote.cache import BROKEN_OFF, ResponseCache, UsageEntry
 from cfeval.inference.remote.faults import TIMEOUT, Fault, RetryPolicy
 from cfeval.inference.remote.http import HttpClient
@@ -68,9 +67,17 @@ class RetryLoop:
         """
 
         async def once() -> T | Fault:
+            # Waits for the server's turn and for others to cost less are no part of the call's time.
             await self.record_usage()
-            turn = await self._turn()
-            number = await self._send()
+            turn = self.caller.pace(self.call).turn()
+            wait = turn - time.monotonic()
+            if wait > 0:
+                self.began += wait
+                with self.caller.meter.counting("pausing"):
+                    await self.caller.pause(wait)
+            start = time.monotonic()
+            number = await self.caller.spending.send(self.call)
+            self.began += time.monotonic() - start
             self.open = self.caller.spending.entry(number, self.call, BROKEN_OFF, None, charged=True)
             result = await step()
             await self._ended(number, result, usage)
@@ -122,23 +129,6 @@ class RetryLoop:
         """The same for a step that costs nothing; it goes on where the run has stopped, for what was paid before."""
         return await self._repeated(step, asyncio.sleep)
 
-    async def _send(self) -> int:
-        """Set aside what the attempt may cost; a wait for others to cost less is no part of the call's time."""
-        start = time.monotonic()
-        number = await self.caller.spending.send(self.call)
-        self.began += time.monotonic() - start
-        return number
-
-    async def _turn(self) -> float:
-        """Wait until the server may be asked; like the wait for a slot it is no part of the call's time."""
-        turn = self.caller.pace(self.call).turn()
-        wait = turn - time.monotonic()
-        if wait > 0:
-            self.began += wait
-            with self.caller.meter.waiting():
-                await self.caller.pause(wait)
-        return turn
-
     async def _repeated(
         self, step: Callable[[], Awaitable[T | Fault]], pause: Callable[[float], Awaitable[None]]
     ) -> T | Fault:
@@ -155,7 +145,7 @@ class RetryLoop:
             if isinstance(wait, Fault):
                 return wait
             self.caller.meter.timed_out += result.kind == TIMEOUT
-            with self.caller.meter.waiting():
+            with self.caller.meter.counting("pausing"):
                 await pause(wait)
 
     async def _pause(self, wait: float) -> None:
@@ -168,13 +158,6 @@ class RetryLoop:
 
 # Sends a call by attempts of its own and says what came of it.
 Work = Callable[[RetryLoop], Awaitable[Response | Fault]]
-
-
-@dataclass(frozen=True)
-class _Claimed:
-    """A call that is this job's own, and what the cache holds of it."""
-
-    found: Response | None
 
 
 class Client:
@@ -202,9 +185,15 @@ class Client:
             CfevalError: every further call would fail, the budget is reached, or the cache cannot be used or is to
                 answer alone and cannot. The run sends nothing more.
         """
+
+        def ended(task: asyncio.Task[Response]) -> None:
+            self._answers.discard(task)
+            if not task.cancelled():
+                task.exception()  # looked at, whether or not anybody still waits for the reply
+
         answer = asyncio.create_task(self._answer(call, work, calls_before()))
         self._answers.add(answer)
-        answer.add_done_callback(self._answered)
+        answer.add_done_callback(ended)
         try:
             reply = await asyncio.shield(answer)
         except asyncio.CancelledError:
@@ -213,11 +202,6 @@ class Client:
             raise
         self.go_on()
         return reply
-
-    def _answered(self, answer: asyncio.Task[Response]) -> None:
-        self._answers.discard(answer)
-        if not answer.cancelled():
-            answer.exception()  # looked at, whether or not anybody still waits for the reply
 
     async def end(self, broken_off: bool) -> None:
         """Send nothing more, and wait for the calls in flight, which are paid for; or break them off."""
@@ -232,19 +216,20 @@ class Client:
 
         A signal may call it in the midst of anything, so that only the loop goes on from here.
         """
-        self.stopped = error
-        self._loop.call_soon_threadsafe(self._wind_down, error)
 
-    def _wind_down(self, error: StoppedError) -> None:
-        self.stop(error)
-        grace, flying = self.settings.grace, self.meter.flying
-        print(
-            f"calls: {error.name}: nothing more is sent, {flying} in flight have {grace:g} s to end (calls.grace); a "
-            "second signal ends the run at once",
-            file=sys.stderr,
-            flush=True,
-        )
-        self._loop.call_later(grace, self._break_off)
+        def wind_down() -> None:
+            self.stop(error)
+            grace, flying = self.settings.grace, self.meter.flying
+            print(
+                f"calls: {error.name}: nothing more is sent, {flying} in flight have {grace:g} s to end (calls.grace); "
+                "a second signal ends the run at once",
+                file=sys.stderr,
+                flush=True,
+            )
+            self._loop.call_later(grace, self._break_off)
+
+        self.stopped = error
+        self._loop.call_soon_threadsafe(wind_down)
 
     def _break_off(self) -> None:
         for answer in self._answers:
@@ -298,10 +283,15 @@ class Client:
     async def _own(self, call: Request, work: Work, slots: Slots) -> Response:
         """Make the call this job's own and ask, or take what another job was told meanwhile."""
         self.go_on()
-        while (claimed := await self.on_disk(self._claimed, call)) is None:
+
+        def claimed() -> tuple[Response | None] | None:
+            """What the cache holds of a call that is this job's now; None while another is at it."""
+            return (self.cache.find(call.key),) if self.cache.claim(call.key, self.settings.deadline) else None
+
+        while (own := await self.on_disk(claimed)) is None:
             await self.pause(batches.POLL if call.batched else _LOOK)
         try:
-            stored = self._standing(call, claimed.found)
+            stored = self._standing(call, own[0])
             if stored is None:
                 return await self._ask(call, work, slots)
             self.meter.stored += 1
@@ -311,19 +301,13 @@ class Client:
         await self.on_disk(self.cache.release, call.key)
         return stored
 
-    def _claimed(self, call: Request) -> "_Claimed | None":
-        """Take a call as this job's own, and look what another was told before; None while another is at it."""
-        if not self.cache.claim(call.key, self.settings.deadline):
-            return None
-        return _Claimed(self.cache.find(call.key))
-
     async def _ask(self, call: Request, work: Work, slots: Slots) -> Response:
         lane = self._lane(call)
         if not lane.any_ended:
             lane.first.add(call.key)
         attempts = RetryLoop(self, call, self.client, time.monotonic(), slots)
         try:
-            with nullcontext() if call.batched else self.meter.in_flight():
+            with nullcontext() if call.batched else self.meter.counting("flying"):
                 result = await work(attempts)
             if isinstance(result, Fault) and result.reaction is RetryPolicy.STOP:
                 raise PluginError(f"{call.model}: {result.reason}")

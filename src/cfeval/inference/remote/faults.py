@@ -196,19 +196,31 @@ def of_error(body: Any, key_env: str) -> Fault:
 
 
 def _fault(status: int, message: str, headers: Mapping[str, str], body: Any, key_env: str) -> Fault:
-    codes = _codes(body)
-    wait = retry_after(headers) or _retry_delay(body)
+    # What an error calls itself: OpenAI's code and type, and the reasons in Google's details.
+    error = as_dict(_error(body))
+    reasons = [detail.get("reason") for detail in _details(body)]
+    codes = {code for code in (error.get("code"), error.get("type"), *reasons) if isinstance(code, str)}
+    wait = retry_after(headers)
+    if not wait:  # as Google says it: the `retryDelay` of a `RetryInfo`, such as 7.5s (google.rpc, error_details.proto)
+        delays = (str(detail.get("retryDelay", "")).removesuffix("s") for detail in _details(body))
+        wait = next((seconds for value in delays if (seconds := _seconds(value)) > 0), None)
     if status == 401 or codes & BAD_KEY:
-        return Fault("key", RetryPolicy.STOP, _key_refused(message, key_env))
+        refused = f"the key in {key_env} is refused ({message}); set {key_env} to a valid one"
+        wanted = f"a key is wanted ({message}); name the environment variable that holds it by key_env"
+        return Fault("key", RetryPolicy.STOP, refused if key_env else wanted)
     if (status == 402 and wait is None) or codes & NO_CREDIT or NO_CREDIT_SAID in message:
         account = f"the account of {key_env}" if key_env else "the account"
         return Fault("credit", RetryPolicy.STOP, f"no credit left ({message}); add credit to {account}")
     if codes & MODERATION or MODERATION_SAID in message:
         return record("moderated", Status.MODERATED, message, raw=body)
     if status == 403:
-        return _forbidden(message, body, key_env)
+        # Moderation where the server names reasons; else the account may not use the model.
+        if "reasons" in as_dict(as_dict(_error(body)).get("metadata")):
+            return record("moderated", Status.MODERATED, message, raw=body)
+        key = f"the key in {key_env}" if key_env else "a client without a key (key_env)"
+        return Fault("forbidden", RetryPolicy.STOP, f"not allowed ({message}); check {key} and what it may use")
     if status not in RETRIED | THROTTLED and (kind := lasting(message, codes)):
-        return _lasting(kind, message, body)
+        return record(kind, Status.REJECTED, f"{message}; {ADVICE[kind]}", final=False, systematic=True, raw=body)
     if status == 402 or status in RETRIED or status >= 500:
         return retry(f"http_{status}", message, wait=wait, throttled=status in THROTTLED)
     if status < 400:
@@ -216,29 +228,10 @@ def _fault(status: int, message: str, headers: Mapping[str, str], body: Any, key
     return record(f"http_{status}", Status.REJECTED, message, final=False, systematic=True, raw=body)
 
 
-def _lasting(kind: str, message: str, body: Any) -> Fault:
-    """An error that will not pass, of this item until somebody changes the server, the image or the parameters."""
-    return record(kind, Status.REJECTED, f"{message}; {ADVICE[kind]}", final=False, systematic=True, raw=body)
-
-
-def _forbidden(message: str, body: Any, key_env: str) -> Fault:
-    """Moderation where the server names reasons; else the account may not use the model."""
-    if "reasons" in _metadata(body):
-        return record("moderated", Status.MODERATED, message, raw=body)
-    key = f"the key in {key_env}" if key_env else "a client without a key (key_env)"
-    return Fault("forbidden", RetryPolicy.STOP, f"not allowed ({message}); check {key} and what it may use")
-
-
-def _key_refused(message: str, key_env: str) -> str:
-    if key_env:
-        return f"the key in {key_env} is refused ({message}); set {key_env} to a valid one"
-    return f"a key is wanted ({message}); name the environment variable that holds it by key_env"
-
-
 def message_of(body: Any) -> str:
     """What an error body says, in one line of at most 300 characters."""
     error = _error(body)
-    message = _dict(error).get("message") or _dict(body).get("detail") or error
+    message = as_dict(error).get("message") or as_dict(body).get("detail") or error
     text = " ".join(str(message).split()) if message else "no reason given"
     return text if len(text) <= 300 else f"{text[:299]}…"
 
@@ -250,12 +243,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         if seconds > 0:  # false for NaN, too
             return seconds
     return None
-
-
-def _retry_delay(body: Any) -> float | None:
-    """The same as Google says it: the `retryDelay` of a `RetryInfo`, such as 7.5s (google.rpc, error_details.proto)."""
-    delays = (str(detail.get("retryDelay", "")).removesuffix("s") for detail in _details(body))
-    return next((seconds for value in delays if (seconds := _seconds(value)) > 0), None)
 
 
 def _seconds(value: str) -> float:
@@ -270,24 +257,14 @@ def _seconds(value: str) -> float:
 def _error(body: Any) -> Any:
     """The error in a body; Gemini wraps it in a list."""
     first = body[0] if isinstance(body, list) and body else body
-    return _dict(first).get("error", first)
-
-
-def _codes(body: Any) -> set[str]:
-    """What an error calls itself: OpenAI's code and type, and the reasons in Google's details."""
-    error = _dict(_error(body))
-    reasons = [detail.get("reason") for detail in _details(body)]
-    return {code for code in (error.get("code"), error.get("type"), *reasons) if isinstance(code, str)}
+    return as_dict(first).get("error", first)
 
 
 def _details(body: Any) -> list[dict[str, Any]]:
-    details = _dict(_error(body)).get("details")
-    return [_dict(detail) for detail in details] if isinstance(details, list) else []
+    details = as_dict(_error(body)).get("details")
+    return [as_dict(detail) for detail in details] if isinstance(details, list) else []
 
 
-def _metadata(body: Any) -> dict[str, Any]:
-    return _dict(_dict(_error(body)).get("metadata"))
-
-
-def _dict(value: Any) -> dict[str, Any]:
+def as_dict(value: Any) -> dict[str, Any]:
+    """An object of JSON; an empty one where it is something else."""
     return value if isinstance(value, dict) else {}

@@ -89,7 +89,11 @@ class HttpClient(httpx2.AsyncClient):
             TooLarge: it is over `MAX_BYTES`.
             CutOff: it does not come whole.
         """
-        request.url = _where_served(request.url)
+        # An address, with the port at which `cfeval serve` serves what is expected there.
+        url = request.url
+        served = dict(pair.split("=") for pair in os.environ.get(PORTS, "").split())
+        here = str(url.port) in served and url.host in ("localhost", "127.0.0.1", "::1")
+        request.url = url.copy_with(port=int(served[str(url.port)])) if here else url
         request.extensions = {**request.extensions, "timeout": self.timeout.as_dict()}
         response = await super().send(request, **{**options, "stream": True, "follow_redirects": False})
         try:
@@ -104,13 +108,6 @@ class HttpClient(httpx2.AsyncClient):
         if (responses := _RESPONSES.get()) is not None:
             responses.append(whole)
         return whole
-
-
-def _where_served(url: httpx2.URL) -> httpx2.URL:
-    """An address, with the port at which `cfeval serve` serves what is expected there."""
-    served = dict(pair.split("=") for pair in os.environ.get(PORTS, "").split())
-    here = str(url.port) in served and url.host in ("localhost", "127.0.0.1", "::1")
-    return url.copy_with(port=int(served[str(url.port)])) if here else url
 
 
 @asynccontextmanager

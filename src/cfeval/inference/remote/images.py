@@ -134,7 +134,14 @@ def _manifest(content: bytes) -> Iterator[bytes]:
     elif content.startswith(b"RIFF") and content[8:12] == b"WEBP":
         yield from (part for kind, part in _chunks(content, 12, "<4sI", 0) if kind == b"C2PA")
     elif content.startswith(b"\xff\xd8"):
-        yield from _app11(content)
+        # The JUMBF parts of JPEG's APP11 segments, up to where the pixels begin.
+        start = 2
+        while start + 4 <= len(content) and content[start] == 0xFF and content[start + 1] != 0xDA:
+            (length,) = struct.unpack_from(">H", content, start + 2)
+            segment = content[start + 4 : start + 2 + length]
+            if content[start + 1] == 0xEB and segment.startswith(b"JP") and segment[12:16] == b"jumb":
+                yield segment[8:]
+            start += 2 + length
 
 
 def _chunks(content: bytes, start: int, head: str, after: int) -> Iterator[tuple[bytes, bytes]]:
@@ -144,14 +151,3 @@ def _chunks(content: bytes, start: int, head: str, after: int) -> Iterator[tuple
         kind, length = (second, first) if isinstance(first, int) else (first, second)
         yield kind, content[start + 8 : start + 8 + length]
         start += 8 + length + (after or length % 2)
-
-
-def _app11(content: bytes) -> Iterator[bytes]:
-    """The JUMBF parts of JPEG's APP11 segments, up to where the pixels begin."""
-    start = 2
-    while start + 4 <= len(content) and content[start] == 0xFF and content[start + 1] != 0xDA:
-        (length,) = struct.unpack_from(">H", content, start + 2)
-        segment = content[start + 4 : start + 2 + length]
-        if content[start + 1] == 0xEB and segment.startswith(b"JP") and segment[12:16] == b"jumb":
-            yield segment[8:]
-        start += 2 + length

@@ -8,10 +8,10 @@ from typing import Any
 
 from cfeval.core.records import Status
 from cfeval.inference.chat import Step, is_logprob
-from cfeval.inference.remote.faults import Fault, of_error, of_status, record, retry
+from cfeval.inference.remote.faults import Fault, as_dict, of_error, of_status, record, retry
 from cfeval.inference.remote.finish_reasons import Ending, finish
 from cfeval.inference.remote.images import of_base64, of_data_url
-from cfeval.inference.remote.model_names import same_model
+from cfeval.inference.remote.provider_table import same_model
 from cfeval.inference.remote.request import Response, Usage
 
 # How often an empty answer is asked for again; it was paid for each time.
@@ -65,17 +65,19 @@ def chat_reply(
         finish_reasons: further finish reasons of a whole answer.
         tools: the model was given tools, so that an answer may be nothing but calls of them.
     """
-    fields = _dict(body)
+    fields = as_dict(body)
     answer = Completion(fields, asked, accepted, usage_of(fields), str(fields.get("model") or ""))
     return reply_of(answer, _choice(fields), key_env, image, finish_reasons, tools)
 
 
 def tool_calls(body: Any) -> list[tuple[str, str, str]]:
     """The calls of tools in a chat completion: id, name and arguments (JSON) of each that has a name."""
-    calls = _dicts(_dict(_choice(_dict(body)).get("message")).get("tool_calls"))
-    functions = [(str(one.get("id") or ""), _dict(one.get("function"))) for one in calls]
+    calls = _dicts(as_dict(_choice(as_dict(body)).get("message")).get("tool_calls"))
+    functions = [(str(call.get("id") or ""), as_dict(call.get("function"))) for call in calls]
     return [
-        (key, of["name"], str(of.get("arguments") or "{}")) for key, of in functions if isinstance(of.get("name"), str)
+        (call_id, function["name"], str(function.get("arguments") or "{}"))
+        for call_id, function in functions
+        if isinstance(function.get("name"), str)
     ]
 
 
@@ -86,18 +88,18 @@ def token_steps(body: Any) -> list[Step]:
     `output[].content[].logprobs[]` of the same form. The token that was said counts among them; what has no number is
     left out.
     """
-    content = _dicts(_dict(_choice(_dict(body)).get("logprobs")).get("content"))
-    content += [one for part in _output(_dict(body)) for one in _dicts(part.get("logprobs"))]
+    content = _dicts(as_dict(_choice(as_dict(body)).get("logprobs")).get("content"))
+    content += [step for part in _output(as_dict(body)) for step in _dicts(part.get("logprobs"))]
     return [
         (
-            str(one.get("token") or ""),
+            str(step.get("token") or ""),
             tuple(
                 (str(each["token"]), float(each["logprob"]))
-                for each in (one, *_dicts(one.get("top_logprobs")))
+                for each in (step, *_dicts(step.get("top_logprobs")))
                 if isinstance(each.get("token"), str) and is_logprob(each.get("logprob"))
             ),
         )
-        for one in content
+        for step in content
     ]
 
 
@@ -116,23 +118,23 @@ def responses_reply(
     tools: bool = False,
 ) -> Response | Fault:
     """Read an answer of OpenAI's Responses; for the arguments see `chat_reply`."""
-    fields = _dict(body)
+    fields = as_dict(body)
     answer = Completion(fields, asked, accepted, usage_of(fields), str(fields.get("model") or ""))
     return reply_of(answer, responses_choice(fields), key_env, False, finish_reasons, tools)
 
 
 def responses_choice(body: Any) -> dict[str, Any]:
     """An answer of OpenAI's Responses as the choice of a chat completion, calls of tools included."""
-    fields = _dict(body)
+    fields = as_dict(body)
     parts = _output(fields)
     refusal = "".join(str(part.get("refusal")) for part in parts if part.get("type") == "refusal")
-    calls = [one for one in _dicts(fields.get("output")) if one.get("type") == "function_call"]
+    calls = [item for item in _dicts(fields.get("output")) if item.get("type") == "function_call"]
     message = {
         "content": [part for part in parts if part.get("type") == "output_text"],
         "refusal": refusal,
-        "tool_calls": [{"id": one.get("call_id"), "function": one} for one in calls],
+        "tool_calls": [{"id": call.get("call_id"), "function": call} for call in calls],
     }
-    word = _dict(fields.get("incomplete_details")).get("reason") or fields.get("status")
+    word = as_dict(fields.get("incomplete_details")).get("reason") or fields.get("status")
     return {"finish_reason": word, "message": message}
 
 
@@ -150,17 +152,24 @@ def reply_of(
     if fault is not None:
         # The image of another model is not kept: where the model is accepted later, it must be asked again.
         return replace(fault, final=False) if image and fault.kind == "wrong_model" else fault
-    message = _dict(choice.get("message"))
+    message = as_dict(choice.get("message"))
     if tools and tool_calls({"choices": [choice]}):
         return answer.reply(_content(message))
     if ending is Ending.OTHER:
-        return _other(answer, message, word, image)
+        # An ending that is not known to be a good one: the text is kept, and not taken for an answer.
+        reason = f"it ended by '{word}', which no whole answer is known to end by"
+        text = _content(message)
+        if not text.strip() and not (image and message.get("images")):
+            status = Status.NO_IMAGE if image else Status.UNPARSABLE
+            return answer.retry("finish_reason", f"{reason}, and is empty", tries=EMPTY_TRIES, status=status)
+        reason += "; name it in accept_finish_reasons if it is meant"
+        return answer.record("finish_reason", Status.UNPARSABLE, reason, text=text, final=not image)
     return _image(answer, message) if image else _text(answer, ending, _content(message))
 
 
 def images_reply(body: Any, asked: str, key_env: str) -> Response | Fault:
     """Read an answer of the images endpoints: the last image, as base64; for the arguments see `chat_reply`."""
-    answer = Completion(_dict(body), asked, (), usage_of(body), str(_dict(body).get("model") or ""))
+    answer = Completion(as_dict(body), asked, (), usage_of(body), str(as_dict(body).get("model") or ""))
     fault = _error(answer, {}, key_env)
     if fault is not None:
         return fault
@@ -177,14 +186,14 @@ def images_reply(body: Any, asked: str, key_env: str) -> Response | Fault:
 
 def images_in(body: Any) -> int:
     """How many images an answer holds: drafts may come before the final one, which is the last."""
-    fields = _dict(body)
+    fields = as_dict(body)
     data = fields.get("data")
-    return len(_dicts(data if isinstance(data, list) else _dict(_choice(fields).get("message")).get("images")))
+    return len(_dicts(data if isinstance(data, list) else as_dict(_choice(fields).get("message")).get("images")))
 
 
 def _choice(body: dict[str, Any]) -> dict[str, Any]:
     choices = body.get("choices")
-    return _dict(choices[0]) if isinstance(choices, list) and choices else {}
+    return as_dict(choices[0]) if isinstance(choices, list) and choices else {}
 
 
 def _error(answer: Completion, choice: dict[str, Any], key_env: str) -> Fault | None:
@@ -192,7 +201,7 @@ def _error(answer: Completion, choice: dict[str, Any], key_env: str) -> Fault | 
     error = answer.body.get("error") or choice.get("error")
     if not error:
         return None
-    code = str(_dict(error).get("code"))
+    code = str(as_dict(error).get("code"))
     body = {"error": error}
     fault = of_status(int(code), {}, body, key_env) if re.fullmatch("[45][0-9][0-9]", code) else of_error(body, key_env)
     return fault and replace(fault, usage=answer.usage, sent=True)
@@ -200,7 +209,7 @@ def _error(answer: Completion, choice: dict[str, Any], key_env: str) -> Fault | 
 
 def _unusable(answer: Completion, choice: dict[str, Any], ending: Ending | None, word: str) -> Fault | None:
     """Why there is nothing to read in an answer, whatever was wanted."""
-    message = _dict(choice.get("message"))
+    message = as_dict(choice.get("message"))
     if ending is Ending.BROKEN_OFF:
         return answer.retry("provider", f"the provider broke off ({word})")
     if message.get("refusal"):
@@ -219,20 +228,6 @@ def _unusable(answer: Completion, choice: dict[str, Any], ending: Ending | None,
     return None
 
 
-def _other(answer: Completion, message: dict[str, Any], word: str, image: bool) -> Fault:
-    """An ending that is not known to be a good one: the text is kept, and not taken for an answer.
-
-    An image is not kept: where the word is accepted later, it must be asked for again.
-    """
-    reason = f"it ended by '{word}', which no whole answer is known to end by"
-    text = _content(message)
-    if not text.strip() and not (image and message.get("images")):
-        status = Status.NO_IMAGE if image else Status.UNPARSABLE
-        return answer.retry("finish_reason", f"{reason}, and is empty", tries=EMPTY_TRIES, status=status)
-    reason += "; name it in accept_finish_reasons if it is meant"
-    return answer.record("finish_reason", Status.UNPARSABLE, reason, text=text, final=not image)
-
-
 def _text(answer: Completion, ending: Ending | None, text: str) -> Response | Fault:
     if ending is None:
         reason = 'the answer does not say how it ended; name "null" in accept_finish_reasons if the server never does'
@@ -249,7 +244,7 @@ def _image(answer: Completion, message: dict[str, Any]) -> Response | Fault:
     if not images:
         return _none(answer, text)
     made = replace(answer, usage=replace(answer.usage, images=len(images)))
-    return _decoded(made, of_data_url(str(_dict(images[-1].get("image_url")).get("url"))), text)
+    return _decoded(made, of_data_url(str(as_dict(images[-1].get("image_url")).get("url"))), text)
 
 
 def _none(answer: Completion, text: str) -> Fault:
@@ -280,11 +275,11 @@ def usage_of(body: Any) -> Usage:
 
     Gemini counts what it thinks in the total only, and charges for it as output.
     """
-    usage = _dict(_dict(body).get("usage"))
+    usage = as_dict(as_dict(body).get("usage"))
     read = count(usage.get("prompt_tokens") or usage.get("input_tokens"))
     written = count(usage.get("completion_tokens") or usage.get("output_tokens"))
     written = max(written, count(usage.get("total_tokens")) - read)
-    apart = _dict(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
+    apart = as_dict(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
     return Usage(read, written, cost_usd=cost_of(usage.get("cost")), image_tokens=count(apart.get("image_tokens")))
 
 
@@ -329,10 +324,6 @@ def count(value: Any) -> int:
     """A count of tokens, 0 where it is none; some servers write whole numbers as floats."""
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     return int(value) if whole and not isinstance(value, bool) and 0 <= value < MOST else 0
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

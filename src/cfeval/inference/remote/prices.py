@@ -17,7 +17,7 @@ from cfeval.core.config import Calls
 from cfeval.core.errors import InputError
 from cfeval.core.records import Record
 from cfeval.core.yaml_files import parse_yaml
-from cfeval.inference.remote.model_names import undated
+from cfeval.inference.remote.provider_table import undated
 from cfeval.inference.remote.request import Usage
 
 # The user's own list where `calls.prices` names none; it need not be there.
@@ -58,7 +58,7 @@ class Prices:
 
     def __init__(self, file: Path, own: Mapping[str, Price], package: Mapping[str, Price]) -> None:
         self.file, self.own, self.package = file, own, package
-        self._found: dict[str, Price | None] = {}
+        self._prices: dict[str, Price | None] = {}
         self._lists = [(_lowered(models), _lowered(models, short=True)) for models in (own, package)]
 
     def of(self, model: str) -> Price | None:
@@ -66,15 +66,13 @@ class Prices:
 
         An own line goes before any of the package's.
         """
-        if model not in self._found:
-            self._found[model] = self._look(model.removeprefix("models/").lower())
-        return self._found[model]
-
-    def _look(self, model: str) -> Price | None:
-        plain = model.partition(":")[0]
-        names = dict.fromkeys(form for name in (model, plain, undated(plain)) for form in (name, _short(name)))
-        matches = (by.get(name) for full, short in self._lists for name in names for by in (full, short))
-        return next((price for price in matches if price is not None), None)
+        if model not in self._prices:
+            full_name = model.removeprefix("models/").lower()
+            plain = full_name.partition(":")[0]
+            names = dict.fromkeys(form for name in (full_name, plain, undated(plain)) for form in (name, _short(name)))
+            matches = (by.get(name) for full, short in self._lists for name in names for by in (full, short))
+            self._prices[model] = next((price for price in matches if price is not None), None)
+        return self._prices[model]
 
     def lines(self) -> dict[str, Price]:
         """All prices by name; of two of one name the user's own."""
@@ -145,13 +143,7 @@ class Amount:
 
     def __add__(self, other: "Amount") -> "Amount":
         """Both together."""
-        return Amount(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.images + other.images,
-            self.image_tokens + other.image_tokens,
-        )
+        return Amount(*(own + more for own, more in zip(vars(self).values(), vars(other).values(), strict=True)))
 
     def times(self, count: int) -> "Amount":
         """So many of it."""
@@ -159,10 +151,11 @@ class Amount:
 
     def usd(self, price: Price | None) -> float | None:
         """What it costs; None where the price is not known."""
-        return None if price is None else price.of(self._usage())
-
-    def _usage(self) -> Usage:
-        return Usage(self.input_tokens, self.output_tokens, self.images, image_tokens=self.image_tokens)
+        return (
+            None
+            if price is None
+            else price.of(Usage(self.input_tokens, self.output_tokens, self.images, image_tokens=self.image_tokens))
+        )
 
 
 @dataclass(frozen=True)
@@ -246,20 +239,20 @@ def added(lines: Iterable[Line]) -> dict[str, int]:
 def budget(models: Iterable[ModelLine], held: Mapping[str, Held], calls: Calls) -> list[tuple[bool, str]]:
     """For every limit that is set, whether it suffices, and that in one line."""
     models = list(models)
-    sent = sum(one.sent for one in held.values())
-    spent = sum(one.paid_usd + one.maybe_paid_usd for one in held.values())
+    sent = sum(record.sent for record in held.values())
+    spent = sum(record.paid_usd + record.maybe_paid_usd for record in held.values())
     parts = []
     if calls.max_calls is not None:
-        typical = sum(one.still(one.typical) for one in models)
-        most = sum(one.still(one.most) for one in models)
+        typical = sum(line.still(line.typical) for line in models)
+        most = sum(line.still(line.most) for line in models)
         parts.append(_verdict("calls.max_calls", calls.max_calls, sent, typical, most, lambda n: f"{n:,.0f} calls"))
     if calls.max_cost_usd is not None:
-        usd = sum(one.still_usd(one.typical) for one in models), sum(one.still_usd(one.most) for one in models)
+        usd = sum(line.still_usd(line.typical) for line in models), sum(line.still_usd(line.most) for line in models)
         parts.append(_verdict("calls.max_cost_usd", calls.max_cost_usd, spent, *usd, lambda n: f"{n:,.2f} USD"))
         parts += [
-            (False, f"calls.max_cost_usd stops the run before its first call to {one.model}: its price is not known")
-            for one in models
-            if one.price is None
+            (False, f"calls.max_cost_usd stops the run before its first call to {line.model}: its price is not known")
+            for line in models
+            if line.price is None
         ]
     return parts
 

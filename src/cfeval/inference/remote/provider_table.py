@@ -1,5 +1,6 @@
 """Every provider of models by its common name: its address, the variable of its key, and what its requests may hold.
 
+Names of models stand below: which served model is the one asked for, and what in a name tells only a snapshot of it.
 This is the only list of them: the plugins, `cfeval init`, the tables of the documentation and the tests read it.
 Addresses, variables and parameters are those of the providers' own documentation in November 2026. Where that leaves
 open whether every model takes a seed or enforces a JSON schema, none is sent; the options `seed` and `json_schema` of
@@ -7,8 +8,9 @@ the plugin `openai` turn them on.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -27,9 +29,10 @@ class Provider:
     empty: it has none. `edits` is the plugin by which it edits images; empty: it does not. `protocol`: speaks the
     OpenAI protocol at its address, so that the plugin `openai` takes it as `provider`.
 
+    `batch_share` is how much of the list price a call by its batches costs; None where it has none here.
+
     The rest holds for that protocol. `seed`: takes a seed. `schema`: enforces a JSON schema. `lists`: lists its models.
-    `limit`: the name of its limit on tokens. `body`: what every request holds beside. `batch_share`: how much of the
-    list price a call by its batches costs; None where it has none here.
+    `limit`: the name of its limit on tokens. `body`: what every request holds beside.
     """
 
     title: str
@@ -78,6 +81,7 @@ PROVIDERS: dict[str, Provider] = {
         chat="anthropic",
         protocol=False,
         seed=False,
+        batch_share=0.5,  # platform.claude.com/docs/en/build-with-claude/batch-processing
     ),
     "gemini": Provider(  # ai.google.dev/gemini-api/docs/openai: unknown fields, `seed` among them, are refused
         "Gemini",
@@ -93,6 +97,7 @@ PROVIDERS: dict[str, Provider] = {
         model="gemini-2.5-flash",
         chat="google",
         protocol=False,
+        batch_share=0.5,  # ai.google.dev/gemini-api/docs/batch-api
     ),
     "azure": Provider(
         "Azure OpenAI",
@@ -148,12 +153,7 @@ PROVIDERS: dict[str, Provider] = {
         "xAI (Grok)", "https://api.x.ai/v1", "XAI_API_KEY", aliases=("grok",), limit="max_completion_tokens"
     ),
     "cohere": Provider(  # docs.cohere.com/docs/compatibility-api
-        "Cohere",
-        "https://api.cohere.ai/compatibility/v1",
-        "COHERE_API_KEY",
-        seed=False,
-        schema=False,
-        lists=False,
+        "Cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY", seed=False, schema=False, lists=False
     ),
     "perplexity": Provider(  # docs.perplexity.ai/docs/sonar/openai-compatibility
         "Perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY", model="sonar-pro", seed=False, lists=False
@@ -182,11 +182,7 @@ PROVIDERS: dict[str, Provider] = {
         "LM Studio", "http://localhost:1234/v1"
     ),
     "vllm": Provider(
-        "vLLM",
-        "http://localhost:8000/v1",
-        aliases=("hosted_vllm",),
-        model="OWNER/MODEL",
-        edits="openai_image",
+        "vLLM", "http://localhost:8000/v1", aliases=("hosted_vllm",), model="OWNER/MODEL", edits="openai_image"
     ),
     "sglang": Provider("SGLang", "http://localhost:30000/v1", model="OWNER/MODEL", edits="openai_image"),
     "llama_cpp": Provider(  # github.com/ggml-org/llama.cpp, tools/server
@@ -263,7 +259,7 @@ def find_provider(name: str) -> str:
 def similar(name: str, allowed: Iterable[str]) -> str:
     """A hint that names the provider that was probably meant, and all that are allowed."""
     names = list(allowed)
-    aliases = {each: one for one in names for each in (one, *PROVIDERS[one].aliases)}
+    aliases = {alias: provider for provider in names for alias in (provider, *PROVIDERS[provider].aliases)}
     hint = nearest(name.lower(), aliases)
     meant = re.match(r"did you mean '(.*?)'\? ", hint)
     first = f"did you mean '{aliases[meant[1]]}'? " if meant else ""
@@ -298,3 +294,67 @@ def way(name: str) -> str:
     rules = PROVIDERS[name]
     needs_address = rules.protocol and not rules.base_url and rules.chat == "openai"
     return f"{name}/{rules.model}" + (f"@{rules.example}" if needs_address else "")
+
+
+_SUFFIX = re.compile(
+    r"[-@](?:(?P<day>20\d\d-?\d\d-?\d\d)|(?P<month>\d\d-20\d\d)|(?P<split>\d\d-\d\d)|(?P<short>\d{4})|00\d|latest|main)"
+    r"(?:-preview)?$"
+)
+_PREVIEW = re.compile(r"-(preview|exp)$")
+_MONTHLY = re.compile(r"stral|xtral|qwen")
+# Whose dates of four digits may be taken for a size: Mistral's and Qwen's are year and month (2411), those of others
+# month and day (gpt-4-1106-preview, grok-2-1212); a date that begins with 0 is no size, whoever writes it.
+_DAILY = re.compile(r"^(gpt|grok|qwen|qvq|gemini-exp|deepseek|glm|kimi)")
+# OpenRouter's suffixes; at other servers what follows a colon may be the model's size.
+_ROUTING = re.compile(r":(free|nitro|floor|online|exacto|extended|beta|thinking)$")
+
+
+def same_model(requested: str, served: str, accepted: Sequence[str]) -> bool:
+    """Whether a served model is the one asked for: the same name, with or without its maker's, or a snapshot of it."""
+    names = {_bare(name) for name in (requested, *accepted)}
+    names |= {name.rpartition("/")[2] for name in names}
+    given = _bare(served)
+    return given in names or undated(given) in names
+
+
+def undated(name: str) -> str:
+    """A model's name without what a provider adds to it for a snapshot, and nothing else.
+
+    That is a date (gpt-4o-2024-08-06, gpt-4-0613, claude-sonnet-4@20250514, gemini-2.5-flash-preview-09-2025), Google's
+    revision (gemini-2.0-flash-001), `latest` or `main`: see platform.openai.com/docs/models,
+    docs.claude.com/en/docs/about-claude/models, ai.google.dev/gemini-api/docs/models, docs.mistral.ai/getting-started.
+    Other numbers, such as a size, are part of the name.
+    """
+    match = _SUFFIX.search(name)
+    if match is None or not _is_snapshot(name[: match.start()].rpartition("/")[2], match.groupdict()):
+        return name
+    return name[: match.start()]
+
+
+def _is_snapshot(model: str, written: Mapping[str, str | None]) -> bool:
+    """Whether the digits after a model's name are a date as its maker writes it; none need not be."""
+    day, month, split, short = (written[name] for name in ("day", "month", "split", "short"))
+    if day is not None:
+        return _is_date(day.replace("-", ""))
+    if month is not None:
+        return _is_date(f"{month[3:]}{month[:2]}01")
+    if split is not None:
+        return bool(_PREVIEW.search(model)) and _is_date(f"2024{split.replace('-', '')}")
+    if short is None:
+        return True
+    if short[0] == "2":
+        return bool(_MONTHLY.search(model)) and _is_date(f"20{short}01")
+    return (short[0] == "0" or bool(_DAILY.search(model))) and _is_date(f"2024{short}")
+
+
+def _is_date(digits: str) -> bool:
+    try:
+        date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+    except ValueError:
+        return False
+    return True
+
+
+def _bare(name: str) -> str:
+    """A model's name without Gemini's prefix and without OpenRouter's routing suffix."""
+    return _ROUTING.sub("", name.removeprefix("models/").lower())

@@ -18,7 +18,7 @@ from cfeval.core.errors import CfevalError, PluginError, nearest
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.remote.faults import ADVICE, NO_ENDPOINT, NO_IMAGES, Fault, of_error
 from cfeval.inference.remote.http import Endpoint, exchange, open_client, request
-from cfeval.inference.remote.model_names import same_model
+from cfeval.inference.remote.provider_table import same_model
 
 T = TypeVar("T")
 # Addresses that are tried where a server does not answer at its own.
@@ -163,7 +163,6 @@ def _models_of(where: Endpoint) -> Any | Fault:
 
 
 def _no_list(where: Endpoint, model: str, fault: Fault, lists: bool) -> Diagnostic:
-    """What to say of a server that gives no list of models at its address."""
     base_url, absent = where.base_url, fault.kind in ("http_404", "http_405", "http_501")
     if absent or fault.kind in ("bad_body", "error", NO_ENDPOINT):
         for other in _other_addresses(base_url):
@@ -196,9 +195,8 @@ def _blind(model: str, entry: Mapping[str, Any] | None) -> Iterator[Diagnostic]:
         )
 
 
-def _listed(base_url: str, model: str, names: Sequence[str], found: bool) -> tuple[bool, str]:
-    """What to say of a model that a server's list has, or has not."""
-    if found:
+def _listed(base_url: str, model: str, names: Sequence[str], is_listed: bool) -> tuple[bool, str]:
+    if is_listed:
         return True, f"{base_url} answers and has {model}"
     if not names:
         return True, f"{base_url} answers, but lists no model; {model} is not checked"
@@ -277,8 +275,8 @@ def _credit(where: Endpoint) -> Diagnostic:
     return Diagnostic(True, f"{where.base_url} takes the key, {left:.2f} USD of credit are left")
 
 
-def _number(said: Any, name: str) -> float | None:
-    data = said.get("data") if isinstance(said, dict) else None
+def _number(reply: Any, name: str) -> float | None:
+    data = reply.get("data") if isinstance(reply, dict) else None
     value = data.get(name) if isinstance(data, dict) else None
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 

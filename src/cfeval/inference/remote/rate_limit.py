@@ -48,34 +48,22 @@ class Patience:
             seconds_left: until the deadline of the call.
         """
         self._tried[fault.kind] += 1
-        wait = self._wait(fault)
-        why = self._enough(fault, wait, seconds_left)
-        if why and fault.kind == TIMEOUT:
-            why += f"; where the server is only slow, raise calls.timeout ({self._calls.timeout:g} s)"
-        return _given_up(fault, why) if why else wait
-
-    def _enough(self, fault: Fault, wait: float, seconds_left: float) -> str:
-        """Why there is no further attempt; empty where there is."""
-        total = self._tried.total()
-        if total > self._calls.max_retries or self._tried[fault.kind] >= (fault.tries or total + 1):
-            return f"{total} attempts" if total > 1 else "1 attempt"
-        if wait <= seconds_left:
-            return ""
+        total, wait = self._tried.total(), fault.wait
+        if wait is None:
+            soon = len(_SOON) if fault.throttled else 0
+            longest = _SOON[total - 1] if total <= soon else min(_LONGEST_BACK_OFF, _BACK_OFF * 2 ** (total - soon))
+            wait = self._random.uniform(longest / 2, longest)
         deadline = f"the deadline of {self._calls.deadline:g} s (calls.deadline)"
-        return f"to wait {wait:.0f} s as asked would go over {deadline}" if fault.wait else f"{deadline} is reached"
-
-    def _wait(self, fault: Fault) -> float:
-        if fault.wait is not None:
-            return fault.wait
-        tried = self._tried.total()
-        soon = len(_SOON) if fault.throttled else 0
-        longest = _SOON[tried - 1] if tried <= soon else min(_LONGEST_BACK_OFF, _BACK_OFF * 2 ** (tried - soon))
-        return self._random.uniform(longest / 2, longest)
-
-
-def _given_up(fault: Fault, why: str) -> Fault:
-    reason = f"{fault.reason}; given up: {why}"
-    return replace(fault, reaction=RetryPolicy.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)
+        if total > self._calls.max_retries or self._tried[fault.kind] >= (fault.tries or total + 1):
+            why = f"{total} attempts" if total > 1 else "1 attempt"
+        elif wait <= seconds_left:
+            return wait
+        else:
+            why = f"to wait {wait:.0f} s as asked would go over {deadline}" if fault.wait else f"{deadline} is reached"
+        if fault.kind == TIMEOUT:
+            why += f"; where the server is only slow, raise calls.timeout ({self._calls.timeout:g} s)"
+        reason = f"{fault.reason}; given up: {why}"
+        return replace(fault, reaction=RetryPolicy.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)
 
 
 # Attempts that are looked at.
@@ -135,15 +123,12 @@ class Pace:
             return
         self._recent.append(True)
         if sum(self._recent) >= MANY:
-            self._slow_down(wait or 0.0)
-
-    def _slow_down(self, wait: float) -> None:
-        now = self._slowed = self._clock()
-        taken = [turn for turn in self._taken if now - SPAN <= turn <= now]
-        seconds = max(1.0, now - taken[0]) if taken else 1.0
-        self.rate = max(SLOWEST, MARGIN * len(taken) / seconds)
-        self._next = max(self._next, now + wait)
-        self._recent.clear()
+            now = self._slowed = self._clock()
+            taken = [begun for begun in self._taken if now - SPAN <= begun <= now]
+            seconds = max(1.0, now - taken[0]) if taken else 1.0
+            self.rate = max(SLOWEST, MARGIN * len(taken) / seconds)
+            self._next = max(self._next, now + (wait or 0.0))
+            self._recent.clear()
 
 
 # The rank of who had a place and gave it back only to wait: it is the next.

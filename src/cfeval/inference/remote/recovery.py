@@ -1,5 +1,6 @@
 """What a damaged cache still holds, read page by page: no index, schema or page above another need be whole.
 
+Plain SQL finds the same rows but where the first page or a table's root is damaged: then it finds none of the table.
 A call is taken only where its seal is right and its image is there, so that nothing damaged gets through. The layout of
 pages, cells and records is that of https://www.sqlite.org/fileformat2.html.
 """
@@ -61,29 +62,30 @@ def recover(source: Path, out: Path) -> Recovered:
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as folder:
         made = Path(folder) / "cache"
         with closing(ResponseCache(made)) as cache, _Pages(source) as pages:
-            result = _copied(pages, cache, _keys(source, Path(folder)))
+            index = _keys(source, Path(folder))
+            images = {
+                row[0]: (number, at)
+                for number, at, row in _rows(pages)
+                if (len(row) == 2 and isinstance(row[1], bytes) and hashlib.sha256(row[1]).hexdigest() == row[0])
+            }
+            named: set[str] = set()
+            sends: dict[int, list[Any]] = {}
+            for _, at, row in _rows(pages):
+                if _is_sent(row):
+                    named |= {row[1]} if row[5] == "ok" else set()
+                    sends[at[1]] = [at[1], *row[1:]] if at[1] not in sends or row[5] is not None else sends[at[1]]
+                elif len(row) == len(COLUMNS) and _is_key(row[0]):
+                    named.add(row[0])
+                    call = StoredCall.of_columns(**{**dict(zip(COLUMNS, row, strict=True)), "final": row[8] == 1})
+                    if not call.fault() and (call.image is None or call.image in images):
+                        cache.add(call, _image(pages, images, call.image))
+            cache.add_sends(sends.values())
+            count = len(named if index is None else index)
+            result = Recovered(sum(1 for _ in cache.calls()), count, index is not None, len(sends))
         if not result.calls and not result.sends:
             raise InputError(f"{source}: nothing of a response cache is left in it; take an export or a copy")
         made.rename(out)
     return result
-
-
-def _copied(pages: "_Pages", cache: ResponseCache, index: set[str] | None) -> Recovered:
-    images = {row[0]: (number, at) for number, at, row in _rows(pages) if _is_image(row)}
-    named: set[str] = set()
-    sends: dict[int, list[Any]] = {}
-    for _, at, row in _rows(pages):
-        if _is_sent(row):
-            named |= {row[1]} if row[5] == "ok" else set()
-            sends[at[1]] = [at[1], *row[1:]] if at[1] not in sends or row[5] is not None else sends[at[1]]
-        elif len(row) == len(COLUMNS) and _is_key(row[0]):
-            named.add(row[0])
-            call = StoredCall.of_columns(**{**dict(zip(COLUMNS, row, strict=True)), "final": row[8] == 1})
-            if not call.fault() and (call.image is None or call.image in images):
-                cache.add(call, _image(pages, images, call.image))
-    cache.add_sends(sends.values())
-    count = len(named if index is None else index)
-    return Recovered(sum(1 for _ in cache.calls()), count, index is not None, len(sends))
 
 
 def _image(pages: "_Pages", images: dict[str, Any], sha256: str | None) -> bytes | None:
@@ -92,10 +94,6 @@ def _image(pages: "_Pages", images: dict[str, Any], sha256: str | None) -> bytes
     number, (offset, _) = images[sha256]
     _, row = pages.row(number, offset)
     return bytes(row[1])
-
-
-def _is_image(row: list[Any]) -> bool:
-    return len(row) == 2 and isinstance(row[1], bytes) and hashlib.sha256(row[1]).hexdigest() == row[0]
 
 
 def _is_sent(row: list[Any]) -> bool:
@@ -149,8 +147,8 @@ class _Pages:
         self._log = log.open("rb") if log.is_file() else None
         head = self._file.read(100)
         ours = head.startswith(_MAGIC)
-        said = int.from_bytes(head[16:18], "big") if ours else 0
-        self.size = 65536 if said == 1 else said if said >= 512 and said & (said - 1) == 0 else _PAGE
+        size = int.from_bytes(head[16:18], "big") if ours else 0
+        self.size = 65536 if size == 1 else size if size >= 512 and size & (size - 1) == 0 else _PAGE
         self._usable = self.size - (head[20] if ours else 0)
         self._bytes = os.fstat(self._file.fileno()).st_size
         self._newer = dict(self._logged())
@@ -244,7 +242,6 @@ class _Pages:
 
 
 def _columns(record: bytes) -> list[Any]:
-    """The values of a record: a head with the types, then the values."""
     at, types = 0, []
     end, at = _varint(record, at)
     while at < end:

@@ -5,8 +5,9 @@ decided elsewhere; nothing here changes a result.
 """
 
 import asyncio
+import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -51,28 +52,23 @@ def ready(module: str, where: Callable[[], Endpoint]) -> tuple[bool, str]:
 
 def openai(client: HttpClient, where: Endpoint) -> "AsyncOpenAI":
     """The `openai` package's client for an address: Azure's where it has an `api_version`."""
-    kept: AsyncOpenAI = _kept(client, ("openai", where), lambda: _openai(client, where))
-    return kept
 
+    def make() -> "AsyncOpenAI":
+        from openai import AsyncAzureOpenAI, AsyncOpenAI, Omit
 
-def _openai(client: HttpClient, where: Endpoint) -> "AsyncOpenAI":
-    from openai import AsyncAzureOpenAI, AsyncOpenAI, Omit
+        ambient = {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}  # of another account, perhaps
+        common: dict[str, Any] = {
+            "api_key": where.key or "none",
+            "default_headers": {**ambient, **dict(where.headers)},
+            "http_client": client,
+            "max_retries": 0,
+            "timeout": client.timeout,
+        }
+        if where.api_version:
+            return AsyncAzureOpenAI(azure_endpoint=where.base_url, api_version=where.api_version, **common)
+        return AsyncOpenAI(base_url=where.base_url, **common)
 
-    ambient = {
-        "OpenAI-Organization": Omit(),
-        "OpenAI-Project": Omit(),
-    }  # of another account, perhaps
-    headers: Any = {**ambient, **dict(where.headers)}
-    common: dict[str, Any] = {
-        "api_key": where.key or "none",
-        "default_headers": headers,
-        "http_client": client,
-        "max_retries": 0,
-        "timeout": client.timeout,
-    }
-    if where.api_version:
-        return AsyncAzureOpenAI(azure_endpoint=where.base_url, api_version=where.api_version, **common)
-    return AsyncOpenAI(base_url=where.base_url, **common)
+    return _kept(client, ("openai", where), make)
 
 
 async def chat(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
@@ -113,7 +109,6 @@ async def _posted(attempts: RetryLoop, where: Endpoint, path: str, body: Json) -
 
 
 def _anonymous() -> dict[str, Any]:
-    """The headers of a request without a key."""
     from openai import Omit
 
     return {"Authorization": Omit()}
@@ -173,7 +168,12 @@ async def google_content(attempts: RetryLoop, where: Endpoint, body: Json) -> An
 
 async def litellm(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
     """The answer of LiteLLM, as that of a chat completion; it sends by itself."""
-    vendor = _litellm()
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else its import fetches a list of prices
+    vendor: Any = package("litellm")
+    vendor.suppress_debug_info = True
+    vendor.telemetry = False
+    handler = package("litellm.llms.custom_httpx.http_handler").AsyncHTTPHandler
+    handler.single_connection_post_request = _not_again
     address = {"api_base": where.base_url} if where.base_url else {}
     own = {**address, "api_key": where.key or None, "extra_headers": dict(where.headers) or None}
     seconds = attempts.seconds()
@@ -195,16 +195,6 @@ async def litellm(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fau
         return of_status(status, headers, {"error": error_body}, where.key_env)
 
 
-def _litellm() -> Any:
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else its import fetches a list of prices
-    vendor: Any = package("litellm")
-    vendor.suppress_debug_info = True
-    vendor.telemetry = False
-    handler = package("litellm.llms.custom_httpx.http_handler").AsyncHTTPHandler
-    handler.single_connection_post_request = _not_again
-    return vendor
-
-
 async def _not_again(*_: Any, **__: Any) -> Any:
     """Instead of LiteLLM's own second attempt where a connection breaks: the error it would cover."""
     raise
@@ -215,3 +205,67 @@ def _kept(client: HttpClient, key: tuple[str, Endpoint], make: Callable[[], T]) 
         client.sdks[key] = make()
     kept: T = client.sdks[key]
     return kept
+
+
+# Sends a request; the answer's JSON, or a Fault.
+Send = Callable[[Mapping[str, Any]], Awaitable[Any]]
+# How a server refuses a name that it does not know; older ones break.
+_MISS = ("http_400", "http_404", "http_422", "http_500")
+# Misses without a hit after which a server is taken to keep no images.
+_IN_VAIN = 8
+
+
+class ImagesOnce:
+    """Images that a server is sent whole once, and by a name after that.
+
+    vLLM keeps what it made of an image (`--mm-processor-cache-gb`) under the `uuid` that stands beside it in the
+    request, and takes `image_url: null` with that `uuid` for the same image (docs.vllm.ai, Multimodal Inputs, Online
+    Serving). It refuses a name that it does not know, or no longer; then the image is sent again. The name is a hash of
+    the image, so that a name never stands for another one. What is stored of a call is the same either way.
+    """
+
+    def __init__(self) -> None:
+        self._held: set[str] = set()
+        self._hits = self._misses = 0
+
+    async def ask(self, body: Mapping[str, Any], send: Send) -> Any:
+        """Send a request, its images that the server holds by their names; what `send` answers."""
+        names = {name for _, name in _images(body)}
+        if names & self._held and (self._hits or self._misses < _IN_VAIN):
+            answer = await send(_worded(body, self._held))
+            if not isinstance(answer, Fault):
+                self._hits += 1
+                self._held |= names
+                return answer
+            if answer.kind not in _MISS:
+                return answer
+            self._misses += 1
+            self._held -= names
+        answer = await send(_worded(body, frozenset()))
+        if not isinstance(answer, Fault):
+            self._held |= names
+        return answer
+
+
+def _images(body: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    for message in body.get("messages", ()):
+        for part in message["content"] if isinstance(message["content"], list) else ():
+            if part.get("type") == "image_url":
+                yield part, hashlib.sha256(part["image_url"]["url"].encode()).hexdigest()
+
+
+def _worded(body: Mapping[str, Any], held: set[str] | frozenset[str]) -> dict[str, Any]:
+    """The request with a name beside each image, and without the images that are held."""
+    named = {id(part): name for part, name in _images(body)}
+
+    def named_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
+        name = named.get(id(part))
+        if name is None:
+            return part
+        return {**part, "uuid": name, **({"image_url": None} if name in held else {})}
+
+    def named_message(message: Mapping[str, Any]) -> Mapping[str, Any]:
+        content = message["content"]
+        return {**message, "content": [named_part(part) for part in content]} if isinstance(content, list) else message
+
+    return {**body, "messages": [named_message(message) for message in body["messages"]]}

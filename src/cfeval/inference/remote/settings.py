@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from pydantic import ValidationError
@@ -76,31 +76,13 @@ class ProgressMeter:
         self._start = time.monotonic()
 
     @contextmanager
-    def in_flight(self) -> Iterator[None]:
-        """Around a call that is sent."""
-        self.flying += 1
+    def counting(self, name: Literal["flying", "pausing", "batched"]) -> Iterator[None]:
+        """Count a call as sent, as in a pause before another attempt, or as waiting for its batch."""
+        setattr(self, name, getattr(self, name) + 1)
         try:
             yield
         finally:
-            self.flying -= 1
-
-    @contextmanager
-    def in_batch(self) -> Iterator[None]:
-        """Around the wait of a call for the answer of its batch."""
-        self.batched += 1
-        try:
-            yield
-        finally:
-            self.batched -= 1
-
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Around a pause before another attempt."""
-        self.pausing += 1
-        try:
-            yield
-        finally:
-            self.pausing -= 1
+            setattr(self, name, getattr(self, name) - 1)
 
     def ended(self, reply: Response) -> None:
         """A call came to its end."""
@@ -121,22 +103,20 @@ class ProgressMeter:
     def line(self) -> str:
         """All counts, in one line."""
         rate = self.done / max(time.monotonic() - self._start, 1e-9)
+        batches = ""
+        if self.batched or self.batches:
+            progress = list(self.batches.values())
+            done, total = sum(batch[0] for batch in progress), sum(batch[1] for batch in progress)
+            there = f" ({len(progress)} at the provider: {done} of {total} done)" if progress else ""
+            batches = f"{self.batched} waiting in batches{there}, "
         return (
             f"calls: {self.done} done ({self.failed} failed, {rate:.1f} a second), {self.stored} from the cache, "
             f"{self.flying} in flight ({self.pausing} of them waiting), "
             + (f"{self.timed_out} timed out, sent again, " if self.timed_out else "")
-            + f"{self._in_batches()}{self.tokens:,} tokens, "
+            + f"{batches}{self.tokens:,} tokens, "
             f"{paid(self.paid_usd, self.maybe_paid_usd)}"
             + (f"; {self.shrunk} images shrunk under max_pixels" if self.shrunk else "")
         )
-
-    def _in_batches(self) -> str:
-        if not self.batched and not self.batches:
-            return ""
-        at_work = list(self.batches.values())
-        done, total = sum(one[0] for one in at_work), sum(one[1] for one in at_work)
-        there = f" ({len(at_work)} at the provider: {done} of {total} done)" if at_work else ""
-        return f"{self.batched} waiting in batches{there}, "
 
     @contextmanager
     def shown(self) -> Iterator[None]:

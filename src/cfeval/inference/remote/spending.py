@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from cfeval.core.config import Calls
 from cfeval.core.errors import PluginError
 from cfeval.inference.remote.cache import Budget, BudgetError, ResponseCache, Sent, UsageEntry
-from cfeval.inference.remote.prices import Price, Prices, missing_price, price_of
+from cfeval.inference.remote.prices import Prices, missing_price, price_of
 from cfeval.inference.remote.rate_limit import lane_of
 from cfeval.inference.remote.request import Request, Usage
 from cfeval.inference.remote.settings import ProgressMeter
@@ -66,7 +66,17 @@ class Spending:
             BudgetError: see `ResponseCache.send`.
             CfevalError: the run has stopped, or no list has a price that is needed.
         """
-        price, model_cost = self._price(call), self._model_cost(call)
+
+        def not_sent(sent: Sent) -> None:
+            self._cache.record_usage(_not_sent(sent.number))
+            self._cache.batches.withdraw(call.key)
+
+        model_cost = self._model_cost(call)
+        price = price_of(self._prices, call.model, call.share)
+        if price is None and self.budget.max_cost_usd is not None:
+            raise PluginError(
+                f"calls.max_cost_usd is set, but no list has a price of {call.model}; {missing_price(self._prices)}"
+            )
         listed = price.of(call.expected) if price else 0.0
         if self.budget.max_cost_usd is not None and model_cost.cost is None and not call.batched:
             model_cost.cost = await self._on_disk(self._cache.knows_cost, call.model)
@@ -75,39 +85,21 @@ class Spending:
             if model_cost.paying and model_cost.cost is False:
                 await self._settled.wait()
                 continue
+            model_cost.paying += 1
             try:
-                sent = await self._sent(model_cost, call, listed)
-            except BudgetError:
-                if not self._under_way:
+                sent = await self._on_disk(self._cache.send, call, listed, self.budget, undo=not_sent)
+            except BaseException as error:
+                model_cost.paying -= 1
+                self.wake()
+                if not isinstance(error, BudgetError) or not self._under_way:
                     raise
                 await self._settled.wait()
             else:
                 self._under_way[sent.number] = model_cost, sent
                 return sent.number
 
-    async def _sent(self, model_cost: _ModelCost, call: Request, listed_usd: float) -> Sent:
-        def not_sent(sent: Sent) -> None:
-            self._cache.record_usage(_not_sent(sent.number))
-            self._cache.batches.withdraw(call.key)
-
-        model_cost.paying += 1
-        try:
-            return await self._on_disk(self._cache.send, call, listed_usd, self.budget, undo=not_sent)
-        except BaseException:
-            model_cost.paying -= 1
-            self.wake()
-            raise
-
     def _model_cost(self, call: Request) -> _ModelCost:
         return self._known.setdefault(lane_of(call), _ModelCost())
-
-    def _price(self, call: Request) -> Price | None:
-        price = price_of(self._prices, call.model, call.share)
-        if price is None and self.budget.max_cost_usd is not None:
-            raise PluginError(
-                f"calls.max_cost_usd is set, but no list has a price of {call.model}; {missing_price(self._prices)}"
-            )
-        return price
 
     def entry(self, number: int, call: Request, ended: str, usage: Usage | None, charged: bool) -> UsageEntry:
         """What an attempt came to; a usage of nothing at all is one that nobody told."""

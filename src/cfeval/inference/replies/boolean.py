@@ -78,7 +78,7 @@ def boolean(reply: Stated, question: str = "") -> str | None:
     if phrases.TURN.search(text):
         return None
     for start in _starts(parts[0]):
-        if _is_fixed(text[start:]):
+        if any(fixed.match(text[start:]) for fixed in (phrases.FIXED_NO, phrases.FIXED_YES, phrases.AGREED)):
             return _fixed(text[start:], question)
     if _hedged(text, question):
         return None
@@ -153,10 +153,6 @@ def _from_sentences(parts: list[str], question: str) -> str | None:
     answers = [_statement(sentence, question, among_others=True) for sentence in parts]
     distinct = set(answers) - {None}
     return distinct.pop() if len(distinct) == 1 and (answers[0] or answers[-1]) else None
-
-
-def _is_fixed(text: str) -> bool:
-    return any(fixed.match(text) for fixed in (phrases.FIXED_NO, phrases.FIXED_YES, phrases.AGREED))
 
 
 def _fixed(text: str, question: str) -> str | None:

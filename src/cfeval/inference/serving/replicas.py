@@ -45,22 +45,19 @@ def engine_of(provider: str, chosen: str) -> str:
     Raises:
         InputError: there is none, a command of one's own names no `{port}`, or the program is not found.
     """
-    command = _command_of(provider, chosen)
+    if "{port}" in chosen:
+        command = chosen
+    elif chosen and chosen not in ENGINES:
+        raise InputError(f"no server '{chosen}'; {nearest(chosen, ENGINES)}; or give a whole command with {{port}}")
+    elif not chosen and provider not in ENGINES:
+        raise InputError(f"nothing is known that serves provider '{provider}'; name it with --engine")
+    else:
+        command = ENGINES[chosen or provider]
     program = command_args(command, "", 0)[0]
     if shutil.which(program) is None:
         advice = f"--engine 'PATH/{program} …' names another, with the places {{model}} and {{port}}"
         raise InputError(f"no program '{program}' here; install it, or put its environment on PATH, or {advice}")
     return command
-
-
-def _command_of(provider: str, chosen: str) -> str:
-    if "{port}" in chosen:
-        return chosen
-    if chosen and chosen not in ENGINES:
-        raise InputError(f"no server '{chosen}'; {nearest(chosen, ENGINES)}; or give a whole command with {{port}}")
-    if not chosen and provider not in ENGINES:
-        raise InputError(f"nothing is known that serves provider '{provider}'; name it with --engine")
-    return ENGINES[chosen or provider]
 
 
 def command_args(command: str, model: str, port: int) -> list[str]:
@@ -222,7 +219,12 @@ class Replicas:
                 pass_fds=[reading, *locks],
             )
         os.close(reading)
-        print(f"serving '{self.served.model}' at port {replica.port}" + _on(replica), file=sys.stderr, flush=True)
+        print(
+            f"serving '{self.served.model}' at port {replica.port}"
+            + (f" on GPU {replica.device}" if replica.device else ""),
+            file=sys.stderr,
+            flush=True,
+        )
         try:
             await self._until_well(replica, log)
         except BaseException as error:
@@ -266,7 +268,6 @@ def _replica_of(key: str, replicas: Sequence[Replica]) -> Replica:
 
 
 def _release(replica: Replica) -> None:
-    """Close the pipe by which the keeper knows that its server is wanted."""
     if replica.pipe >= 0:
         os.close(replica.pipe)
         replica.pipe = -1
@@ -277,10 +278,6 @@ def _close(replica: Replica) -> None:
     if replica.keeper is not None:
         replica.keeper.wait()
         replica.keeper = None
-
-
-def _on(replica: Replica) -> str:
-    return f" on GPU {replica.device}" if replica.device else ""
 
 
 def _file_name(model: str) -> str:

@@ -128,7 +128,6 @@ async def _pass_on(
 
 
 def _parsed(head: bytes) -> tuple[bytes, dict[bytes, bytes]]:
-    """The first line of a head, and its headers by their names in small letters."""
     first, *lines = head.rstrip(b"\r\n").split(b"\r\n")
     pairs = (line.partition(b":") for line in lines)
     return first, {name.strip().lower(): value.strip() for name, _, value in pairs}
@@ -139,7 +138,6 @@ def _head(first: bytes, headers: dict[bytes, bytes]) -> bytes:
 
 
 async def _say(writer: asyncio.StreamWriter, status: int, message: str) -> None:
-    """Answer with an error in the form of the OpenAI protocol."""
     await _send(writer, status, {"error": {"message": message, "type": "server_error", "code": status}})
 
 
