@@ -39,18 +39,13 @@ def missing_files(family: str, spec: Mapping[str, Any], protocols: Collection[st
     for file in registry.dependencies(family, spec, protocols):
         if not file.endswith("/") and not Path(file).is_file():  # of folders, plugins speak themselves
             fault = f"the file {file} is missing; "
-            own = (text for text in _faults(family, spec, protocols) if text.startswith(fault))
+            faults = []
+            with suppress(Exception):
+                for finding in registry.diagnose(family, spec, offline=True, protocols=protocols):
+                    if not finding.fine:
+                        faults.append(finding.text)
+            own = (text for text in faults if text.startswith(fault))
             yield next(own, f"{fault}correct the path, or put the file there")
-
-
-def _faults(family: str, spec: Mapping[str, Any], protocols: Collection[str]) -> list[str]:
-    """What a plugin finds wrong while a file of it is missing; where that stops it, what it found before."""
-    faults = []
-    with suppress(Exception):
-        for finding in registry.diagnose(family, spec, offline=True, protocols=protocols):
-            if not finding.fine:
-                faults.append(finding.text)
-    return faults
 
 
 def check_params(content: Any, where: str = "params.yaml") -> Params:
@@ -152,18 +147,14 @@ def unfit(study: Edct) -> Iterator[str]:
                 continue
             item = first(dataset)
             if item is not None and not demand.met(item):
-                yield _misfit(study, dataset, section, name, demand)
-
-
-def _misfit(study: Edct, dataset: str, section: str, name: str, demand: registry.Demand) -> str:
-    role = "target" if section == "vlms" else "editor"
-    fitting = [other for other, spec in study.datasets.items() if spec.plugin in demand.datasets]
-    allowed = ", ".join(fitting) if fitting else f"none here, one of the plugin {' or '.join(demand.datasets)} has"
-    return (
-        f"edct: the {role} '{name}' (plugin {getattr(study, section)[name].plugin}) needs {demand.what}, which the "
-        f"dataset '{dataset}' does not have; datasets that have: {allowed}; take '{name}' out of the conditions of "
-        f"'{dataset}', or name another {role} there"
-    )
+                role = "target" if section == "vlms" else "editor"
+                fitting = [other for other, spec in study.datasets.items() if spec.plugin in demand.datasets]
+                none = f"none here, one of the plugin {' or '.join(demand.datasets)} has"
+                yield (
+                    f"edct: the {role} '{name}' (plugin {getattr(study, section)[name].plugin}) needs {demand.what}, "
+                    f"which the dataset '{dataset}' does not have; datasets that have: {', '.join(fitting) or none}; "
+                    f"take '{name}' out of the conditions of '{dataset}', or name another {role} there"
+                )
 
 
 def unknown_classes(study: Vce) -> Iterator[str]:

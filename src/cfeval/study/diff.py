@@ -129,7 +129,13 @@ def _study_difference(
     causes = tuple(made(before, after, study, notes.append))
     conditions: tuple[Condition, ...] = ()
     try:
-        _ensure_scores(before, after, study)
+        scored = [side for side in (before, after) if _has_scores(side, study)]
+        for side in (before, after):
+            if scored and side not in scored and _has_tables(side, study):
+                raise NotAtHandError(
+                    f"{side.name} has tables of {study}, and not the scores behind them: `dvc pull` brings them to the "
+                    "working folder, `dvc repro` and a commit of dvc.lock keep them"
+                )
         conditions = tuple(changed_conditions(before, after, study, is_wanted, items))
     except NotAtHandError as error:
         notes.append(str(error))
@@ -148,17 +154,6 @@ def _has_tables(side: Side, study: str) -> bool:
 
 def _has_scores(side: Side, study: str) -> bool:
     return side.at(f"{study}/scores") in side.folders(side.at(study))
-
-
-def _ensure_scores(before: Side, after: Side, study: str) -> None:
-    """A side whose tables are in git and whose scores were never brought here has not lost its conditions."""
-    scored = [side for side in (before, after) if _has_scores(side, study)]
-    for side in (before, after):
-        if scored and side not in scored and _has_tables(side, study):
-            raise NotAtHandError(
-                f"{side.name} has tables of {study}, and not the scores behind them: `dvc pull` brings them to the "
-                "working folder, `dvc repro` and a commit of dvc.lock keep them"
-            )
 
 
 def lines(compared: Difference) -> Iterator[str]:

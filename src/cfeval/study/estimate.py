@@ -81,7 +81,24 @@ def run(
     if as_json:
         print(json.dumps(_as_json(estimate), indent=2, ensure_ascii=False))
     else:
-        _show(estimate)
+        console = Console(highlight=False) if sys.stdout.isatty() else Console(width=WIDTH, highlight=False)
+        if estimate.lines:
+            console.print(_stages(estimate), "", _models(estimate), "", sep="\n")
+            if any(estimate.per_item.values()):
+                table = _table("stage", *(f"{items} items" for items in estimate.per_item))
+                table.title, table.title_justify = "Calls for an item and model under test, typically", "left"
+                for stage in next(iter(estimate.per_item.values())):
+                    table.add_row(stage, *(f"{calls[stage]:.1f}" for calls in estimate.per_item.values()))
+                table.add_section()
+                table.add_row("all", *(f"{sum(calls.values()):.1f}" for calls in estimate.per_item.values()))
+                console.print(table, "", sep="\n")
+            for line in [*_shared(estimate), *_assumptions(estimate)]:
+                print(line)
+        elif not estimate.notes:
+            print("No hosted model is called: the study costs nothing.")
+        notes = [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]
+        for note in [*notes, *estimate.advice]:
+            print(note)
 
 
 def _estimate(params: Params, where: str) -> Estimate:
@@ -234,21 +251,6 @@ def _held(path: Path) -> dict[str, Held]:
     return held
 
 
-def _show(estimate: Estimate) -> None:
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=WIDTH, highlight=False)
-    if estimate.lines:
-        console.print(_stages(estimate), "", _models(estimate), "", sep="\n")
-        if any(estimate.per_item.values()):
-            console.print(_per_item(estimate), "", sep="\n")
-        for line in [*_shared(estimate), *_assumptions(estimate)]:
-            print(line)
-    elif not estimate.notes:
-        print("No hosted model is called: the study costs nothing.")
-    notes = [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]
-    for note in [*notes, *estimate.advice]:
-        print(note)
-
-
 def _stages(estimate: Estimate) -> Table:
     table = _table("stage", "protocol", "plugin", "model", "calls", "tokens in", "tokens out", "images", "USD")
     for line in estimate.lines:
@@ -278,16 +280,6 @@ def _models(estimate: Estimate) -> Table:
     table.add_section()
     typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
     table.add_row("all", *_cells(typical, most), _total_usd(estimate.models), *_cache_cells(estimate.models))
-    return table
-
-
-def _per_item(estimate: Estimate) -> Table:
-    table = _table("stage", *(f"{items} items" for items in estimate.per_item))
-    table.title, table.title_justify = "Calls for an item and model under test, typically", "left"
-    for stage in next(iter(estimate.per_item.values())):
-        table.add_row(stage, *(f"{calls[stage]:.1f}" for calls in estimate.per_item.values()))
-    table.add_section()
-    table.add_row("all", *(f"{sum(calls.values()):.1f}" for calls in estimate.per_item.values()))
     return table
 
 

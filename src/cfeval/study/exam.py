@@ -53,14 +53,10 @@ def run(
         if verifier:
             write_verifier_exam(_verifier(study, verifier, where), table, seed, cases)
         else:
-            write_exam(_judge(study, judge, where), table, seed, cases)
-
-
-def _judge(study: Edct, name: str, where: str) -> dict[str, Any]:
-    name = name or next(iter(study.judges), "")
-    if name not in study.judges:
-        raise InputError(f"edct.judges of {where} has no '{name}'; {nearest(name, study.judges)}")
-    return study.judges[name].plugin_options()
+            name = judge or next(iter(study.judges), "")
+            if name not in study.judges:
+                raise InputError(f"edct.judges of {where} has no '{name}'; {nearest(name, study.judges)}")
+            write_exam(study.judges[name].plugin_options(), table, seed, cases)
 
 
 def _verifier(study: Edct, name: str, where: str) -> dict[str, Any]:

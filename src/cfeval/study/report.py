@@ -252,7 +252,13 @@ def _edct(study: Any, shards: int, left: Sequence[Job], results: Path) -> Shown:
         if all(file.exists() for file in stage_files(results, "items", condition, shards))
     ]
     for condition in begun:
-        _fill(results, [file for stage in STAGES for file in stage_files(results, stage, condition, shards)])
+        files = [file for stage in STAGES for file in stage_files(results, stage, condition, shards)]
+        inside = results.resolve()
+        for file in files:
+            if not file.exists():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                assert file.parent.resolve().is_relative_to(inside), f"{file} would lie in the results"
+                file.touch()
     names = (*made, *(["pairs"] if of_pairs else []))
     figures = [figure for figure in asked.figures_of(study) if FIGURES[figure].table in names]
     return Shown(
@@ -308,13 +314,3 @@ def complete(conditions: Sequence[C], left: Iterable[Job]) -> tuple[C, ...]:
         return bool(shared) and all(names[name] == getattr(condition, name) for name in shared)
 
     return tuple(condition for condition in conditions if not any(is_of(names, condition) for names in wildcards))
-
-
-def _fill(results: Path, files: Iterable[Path]) -> None:
-    """Put an empty file where a record file is not there yet."""
-    inside = results.resolve()
-    for file in files:
-        if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            assert file.parent.resolve().is_relative_to(inside), f"{file} would lie in the results"
-            file.touch()

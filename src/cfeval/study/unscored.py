@@ -132,7 +132,10 @@ def _missing_lines(study: str, files: Iterable[Path], root: Path, folder: Path) 
             if (status := row.get("status", "ok")) != "ok":
                 kind = status, row.get("stage", "scores")
                 ended[kind] += 1
-                first.setdefault(kind, row | _names(study, file, root))
+                parts = file.with_suffix("").relative_to(root).parts[2:] if file.is_relative_to(root) else ()
+                first.setdefault(
+                    kind, row | (dict(zip(("set", "solver"), parts, strict=False)) if study == "cvqa" else {})
+                )
     if not ended and not unread:
         return
     yield f"{study}: {ended.total() + unread} of {total} results have no score, all conditions counted:"
@@ -176,12 +179,6 @@ def _record(folder: Path, row: Row) -> tuple[Mapping[str, Any], Path | None]:
             if record.get("id") == row.get("id") and record.get("status") == row["status"]:
                 return record, file
     return {}, None
-
-
-def _names(study: str, file: Path, root: Path) -> dict[str, str]:
-    """Whose score file of cvqa it is: SET/SOLVER."""
-    parts = file.with_suffix("").relative_to(root).parts[2:] if file.is_relative_to(root) else ()
-    return dict(zip(("set", "solver"), parts, strict=False)) if study == "cvqa" else {}
 
 
 def _quoted(text: str) -> str:

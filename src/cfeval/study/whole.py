@@ -86,16 +86,11 @@ class Whole:
             environment = {**os.environ, JOBS: str(file), "PYTHONSAFEPATH": "1"}
             done = subprocess.run(args, env=environment, capture_output=True, text=True)
             if done.returncode or not file.is_file():
-                raise InputError(_error_line(done.stderr))
+                lines = [line for line in done.stderr.splitlines() if not line.startswith(("Using ", "Config file "))]
+                own = [line.removeprefix("cfeval: ") for line in lines if line.startswith("cfeval: ")]
+                raise InputError(own[-1] if own else " ".join(lines) or f"{sys.executable} -m snakemake failed")
             jobs = [Job(**job) for job in json.loads(file.read_text(encoding="utf-8"))]
         return _parents_first([replace(job, reason=NOT_MADE) if job.is_absent else job for job in jobs])
-
-
-def _error_line(errors: str) -> str:
-    """Why Snakemake ended: the workflow's own line, or else all that Snakemake wrote."""
-    lines = [line for line in errors.splitlines() if not line.startswith(("Using ", "Config file "))]
-    own = [line.removeprefix("cfeval: ") for line in lines if line.startswith("cfeval: ")]
-    return own[-1] if own else " ".join(lines) or f"{sys.executable} -m snakemake failed"
 
 
 def _parents_first(jobs: Sequence[Job]) -> list[Job]:

@@ -81,7 +81,28 @@ def check(bundle: Path, limit: int = 20) -> str:
     with TemporaryDirectory(prefix="cfeval-verify-") as place:
         unpacked = unpack(bundle, Path(place, "bundle"))
         print(f"{bundle}: {len(unpacked.files):,} files, each with the hash that the manifest names")
-        records = _provenance(unpacked)
+        tree, records = _Tree(unpacked.whole), dict[str, list[Step]]()
+        for name in sorted(unpacked.files):
+            if not name.endswith(ENDING) or not _RESULTS.fullmatch(name):
+                continue
+            try:
+                records[name] = [kept.step for kept in steps_in(read(unpacked.folder / name), name)]
+            except ValueError as error:
+                raise InputError(f"{name}: {error}") from None
+            for step in records[name]:
+                _named_files_fit(name, step, tree)
+        steps = [step for of_record in records.values() for step in of_record]
+        made = {*records, *(path for step in steps for path in step["outputs"])}
+        used = {place_of(path, sha or "") for step in steps for path, sha in step["inputs"].items()}
+        folders = tuple(path for path in made if path.endswith("/"))
+        for name in unpacked.files:
+            if not (name in made or name in used or name.startswith(folders) or _UNRECORDED.fullmatch(name)):
+                raise InputError(f"{name}: no record names it")
+            match = _RESULTS.fullmatch(name)
+            scores = match is not None and match[2] == "edct" and name.startswith(f"{match[1]}/scores/")
+            otherwise = name in (crate.NAME, FULL) or (scores and CHAIN in unpacked.files)
+            if not (unpacked.whole.get(name) == unpacked.files[name] or (unpacked.redacted and otherwise)):
+                raise InputError(f"{name}: not the file that {FULL} names")
         print(f"{len(records):,} records of steps, each about the files that are there")
         _records(unpacked, limit)
         _tables(unpacked, [step for steps in records.values() for step in steps], Path(place, "again"))
@@ -107,7 +128,17 @@ def unpack(bundle: Path, folder: Path) -> Unpacked:
                 raise InputError(
                     f"{bundle}: {name}: not in the manifest; take the bundle from where it came from again"
                 )
-            files[name] = _unpack_file(folder / name, pieces)
+            path = folder / name
+            sha256 = hashlib.sha256()
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("xb") as stream:
+                    for piece in pieces:
+                        sha256.update(piece)
+                        stream.write(piece)
+            except (FileExistsError, NotADirectoryError):
+                raise InputError(f"{path.name}: in the bundle twice, as a file and as a folder") from None
+            files[name] = sha256.hexdigest()
             if files[name] != wanted[name]:
                 raise InputError(f"{bundle}: {name}: not the file that the manifest names (SHA-256 differs)")
     if lost := [name for name in wanted if name not in files]:
@@ -128,43 +159,6 @@ def _manifest(bundle: Path, entries: Iterator[tuple[str, Iterator[bytes]]]) -> s
         raise InputError(f"{bundle}: {name}: not UTF-8 text; take the bundle from where it came from again") from None
 
 
-def _unpack_file(path: Path, pieces: Iterator[bytes]) -> str:
-    sha256 = hashlib.sha256()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as stream:
-            for piece in pieces:
-                sha256.update(piece)
-                stream.write(piece)
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{path.name}: in the bundle twice, as a file and as a folder") from None
-    return sha256.hexdigest()
-
-
-def _provenance(unpacked: Unpacked) -> dict[str, list[Step]]:
-    """What records say, by path, all about the files that are there; no file is there that none of them names."""
-    tree, records = _Tree(unpacked.whole), dict[str, list[Step]]()
-    for name in sorted(unpacked.files):
-        if not name.endswith(ENDING) or not _RESULTS.fullmatch(name):
-            continue
-        try:
-            records[name] = [kept.step for kept in steps_in(read(unpacked.folder / name), name)]
-        except ValueError as error:
-            raise InputError(f"{name}: {error}") from None
-        for step in records[name]:
-            _named_files_fit(name, step, tree)
-    steps = [step for of_record in records.values() for step in of_record]
-    made = {*records, *(path for step in steps for path in step["outputs"])}
-    used = {place_of(path, sha or "") for step in steps for path, sha in step["inputs"].items()}
-    folders = tuple(path for path in made if path.endswith("/"))
-    for name in unpacked.files:
-        if not (name in made or name in used or name.startswith(folders) or _UNRECORDED.fullmatch(name)):
-            raise InputError(f"{name}: no record names it")
-        if not _is_of_whole(unpacked, name):
-            raise InputError(f"{name}: not the file that {FULL} names")
-    return records
-
-
 def _named_files_fit(name: str, step: Step, tree: "_Tree") -> None:
     """InputError where a file is another one than a record names; files that were never taken are passed."""
     for path, sha256 in sorted(step["outputs"].items()):
@@ -175,14 +169,6 @@ def _named_files_fit(name: str, step: Step, tree: "_Tree") -> None:
         there = None if place.endswith("/") else tree.hash_of(place)
         if there != sha256 and (there is not None or _RESULTS.fullmatch(place)):
             raise InputError(f"{place}: not the file that {name} names")
-
-
-def _is_of_whole(unpacked: Unpacked, name: str) -> bool:
-    """Whether a file is as the bundle that has everything has it, but for what a redacted one says otherwise."""
-    match = _RESULTS.fullmatch(name)
-    scores = match is not None and match[2] == "edct" and name.startswith(f"{match[1]}/scores/")
-    otherwise = name in (crate.NAME, FULL) or (scores and CHAIN in unpacked.files)
-    return unpacked.whole.get(name) == unpacked.files[name] or (unpacked.redacted and otherwise)
 
 
 class _Tree:
@@ -209,7 +195,13 @@ def _records(unpacked: Unpacked, limit: int) -> None:
         for folder, evaluation in unpacked.results.items():
             chained = evaluation == "edct" and CHAIN in unpacked.files
             if unpacked.redacted:
-                _left(folder, chained)
+                faults = Counter(score_faults(Path(folder), Path(CHAIN)) if chained else ())
+                if fault := next(filter(None, faults), None):
+                    raise InputError(fault)
+                if chained:
+                    scored, plain = f"{faults.total():,} scores are those of the chain", f"{faults[None]:,}"
+                    print(f"{folder}: {scored}, {plain} without their reasons")
+                print(f"could not be recomputed: {folder}: what rests on texts and images, which are left out")
             elif chained:
                 edct.verify(Path(folder), "", None, None, None, "", 0.0, "{}", None, again, limit)
                 _same_lines(Path(CHAIN), again)
@@ -217,16 +209,6 @@ def _records(unpacked: Unpacked, limit: int) -> None:
                 cvqa.verify(Path(folder), limit=limit)
             elif evaluation == "vce":
                 vce.verify(Path(folder), limit)
-
-
-def _left(folder: str, chained: bool) -> None:
-    """Check the scores of a redacted bundle against the chain, and say what cannot be recomputed."""
-    faults = Counter(score_faults(Path(folder), Path(CHAIN)) if chained else ())
-    if fault := next(filter(None, faults), None):
-        raise InputError(fault)
-    if chained:
-        print(f"{folder}: {faults.total():,} scores are those of the chain, {faults[None]:,} without their reasons")
-    print(f"could not be recomputed: {folder}: what rests on texts and images, which are left out")
 
 
 def _same_lines(chain: Path, made_again: Path) -> None:

@@ -63,6 +63,7 @@ def crate(
     """
     taken, results, apart = sorted(used), [*sorted(made), *sorted(folders)], sorted(set(others) - {WORKFLOW})
     parts = [WORKFLOW, *taken, *results, *apart]
+    left_out = " Texts and images are left out; their hashes are in full-manifest-sha256.txt." if facts.redacted else ""
     graph = [
         {
             "@id": NAME,
@@ -70,7 +71,18 @@ def crate(
             "about": {"@id": "./"},
             "conformsTo": [{"@id": "https://w3id.org/ro/crate/1.1"}, {"@id": list(PROFILES)[2]}],
         },
-        _root(facts, parts),
+        {
+            "@id": "./",
+            "@type": "Dataset",
+            "name": f"Audit bundle: {', '.join(facts.evaluations)}",
+            "description": f"A counterfactual evaluation by cfeval, from its items to its tables.{left_out}",
+            "datePublished": facts.date,
+            "license": facts.licence,
+            "conformsTo": [{"@id": profile} for profile in PROFILES],
+            "mainEntity": {"@id": WORKFLOW},
+            "mentions": [{"@id": "#run"}],
+            "hasPart": [{"@id": quote(path)} for path in parts],
+        },
         {
             "@id": WORKFLOW,
             "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
@@ -84,22 +96,6 @@ def crate(
     ]
     content = {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}
     return f"{json.dumps(content, indent=1, ensure_ascii=False)}\n".encode()
-
-
-def _root(facts: Facts, parts: Sequence[str]) -> dict[str, Any]:
-    left_out = " Texts and images are left out; their hashes are in full-manifest-sha256.txt." if facts.redacted else ""
-    return {
-        "@id": "./",
-        "@type": "Dataset",
-        "name": f"Audit bundle: {', '.join(facts.evaluations)}",
-        "description": f"A counterfactual evaluation by cfeval, from its items to its tables.{left_out}",
-        "datePublished": facts.date,
-        "license": facts.licence,
-        "conformsTo": [{"@id": profile} for profile in PROFILES],
-        "mainEntity": {"@id": WORKFLOW},
-        "mentions": [{"@id": "#run"}],
-        "hasPart": [{"@id": quote(path)} for path in parts],
-    }
 
 
 def _run(facts: Facts, taken: Sequence[str], results: Sequence[str]) -> dict[str, Any]:

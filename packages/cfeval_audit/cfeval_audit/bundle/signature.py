@@ -16,7 +16,7 @@ from cfeval.core.extras import require
 from cfeval_audit.bundle.contents import MANIFEST
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 PAYLOAD = "application/vnd.in-toto+json"
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -52,7 +52,24 @@ def signed(payload: bytes, key: Path, password: Callable[[], bytes]) -> str:
     Raises:
         InputError: the file is no such key, or the password is another one.
     """
-    private = _private(key, password)
+    require("cryptography")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_ssh_private_key
+
+    content = _read(key, "no such key; `ssh-keygen -t ed25519` makes one")
+    try:
+        try:
+            private: Any = load_ssh_private_key(content, None)
+        except (TypeError, UnsupportedAlgorithm):  # it is locked
+            require("bcrypt")
+            private = load_ssh_private_key(content, password())
+    except ModuleNotFoundError:
+        raise
+    except Exception as error:  # the library has an error of its own for each way in which a file is no key
+        raise InputError(f"{key}: no private key that can be used ({type(error).__name__})") from None
+    if not isinstance(private, Ed25519PrivateKey):
+        raise InputError(f"{key}: not an Ed25519 key; `ssh-keygen -t ed25519` makes one")
     signature = {"keyid": fingerprint(private.public_key()), "sig": _text(private.sign(encoded(payload)))}
     envelope = {"payload": _text(payload), "payloadType": PAYLOAD, "signatures": [signature]}
     return json.dumps(envelope, indent=1) + "\n"
@@ -74,7 +91,18 @@ def check(envelope: Path, key: Path, head: str) -> str:
     """
     from cryptography.exceptions import InvalidSignature
 
-    public = _public(key)
+    require("cryptography")
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_ssh_public_key
+
+    try:
+        public: Any = load_ssh_public_key(_read(key, "no such key"))
+    except InputError:
+        raise
+    except Exception as error:  # as above
+        raise InputError(f"{key}: no public key that can be used ({type(error).__name__})") from None
+    if not isinstance(public, Ed25519PublicKey):
+        raise InputError(f"{key}: not an Ed25519 key")
     payload, signatures = _opened(envelope)
     own = fingerprint(public)
     for signature in signatures:
@@ -82,7 +110,10 @@ def check(envelope: Path, key: Path, head: str) -> str:
             public.verify(signature, encoded(payload))
         except InvalidSignature:
             continue
-        _about(envelope, payload, head)
+        content = json.loads(payload)
+        subject = {entry["name"]: entry["digest"]["sha256"] for entry in content["subject"]}
+        if (content["_type"], content["predicateType"], subject) != (STATEMENT, PREDICATE, {MANIFEST: head}):
+            raise InputError(f"{envelope}: signs another bundle than the one with the head {head}")
         return own
     raise InputError(f"{envelope}: not signed by {key} ({own}), or changed since it was signed")
 
@@ -110,52 +141,6 @@ def _opened(envelope: Path) -> tuple[bytes, list[bytes]]:
         return base64.b64decode(content["payload"], validate=True), signatures
     except (ValueError, KeyError, TypeError, binascii.Error):
         raise InputError(f"{envelope}: no signature of a bundle; take it from where it came from again") from None
-
-
-def _about(envelope: Path, payload: bytes, head: str) -> None:
-    """InputError where what was signed is not this bundle."""
-    content = json.loads(payload)
-    subject = {entry["name"]: entry["digest"]["sha256"] for entry in content["subject"]}
-    if (content["_type"], content["predicateType"], subject) != (STATEMENT, PREDICATE, {MANIFEST: head}):
-        raise InputError(f"{envelope}: signs another bundle than the one with the head {head}")
-
-
-def _private(key: Path, password: Callable[[], bytes]) -> "Ed25519PrivateKey":
-    require("cryptography")
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_ssh_private_key
-
-    content = _read(key, "no such key; `ssh-keygen -t ed25519` makes one")
-    try:
-        try:
-            loaded: Any = load_ssh_private_key(content, None)
-        except (TypeError, UnsupportedAlgorithm):  # it is locked
-            require("bcrypt")
-            loaded = load_ssh_private_key(content, password())
-    except ModuleNotFoundError:
-        raise
-    except Exception as error:  # the library has an error of its own for each way in which a file is no key
-        raise InputError(f"{key}: no private key that can be used ({type(error).__name__})") from None
-    if not isinstance(loaded, Ed25519PrivateKey):
-        raise InputError(f"{key}: not an Ed25519 key; `ssh-keygen -t ed25519` makes one")
-    return loaded
-
-
-def _public(key: Path) -> "Ed25519PublicKey":
-    require("cryptography")
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import load_ssh_public_key
-
-    try:
-        loaded: Any = load_ssh_public_key(_read(key, "no such key"))
-    except InputError:
-        raise
-    except Exception as error:  # as above
-        raise InputError(f"{key}: no public key that can be used ({type(error).__name__})") from None
-    if not isinstance(loaded, Ed25519PublicKey):
-        raise InputError(f"{key}: not an Ed25519 key")
-    return loaded
 
 
 def _read(file: Path, missing: str) -> bytes:

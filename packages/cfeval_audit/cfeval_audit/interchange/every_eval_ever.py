@@ -87,22 +87,18 @@ def _summary(study: Finished, target: Target, published: Sequence[Result], who: 
             "evaluator_relationship": who.relationship,
         },
         "eval_library": {"name": "cfeval", "version": __version__},
-        "model_info": _model(target),
-        "evaluation_results": [_result(study, result, who) for result in published],
-    }
-
-
-def _model(target: Target) -> dict[str, Any]:
-    return {
-        "name": target.name,
-        "id": target.id,
-        "developer": target.id.partition("/")[0],
-        "additional_details": {
-            "deployment_type": target.deployment,
-            "model_availability": target.weights,
-            "plugin": target.plugin,
-            **({"note": "A built-in test model of cfeval, which stands for no real one."} if target.test else {}),
+        "model_info": {
+            "name": target.name,
+            "id": target.id,
+            "developer": target.id.partition("/")[0],
+            "additional_details": {
+                "deployment_type": target.deployment,
+                "model_availability": target.weights,
+                "plugin": target.plugin,
+                **({"note": "A built-in test model of cfeval, which stands for no real one."} if target.test else {}),
+            },
         },
+        "evaluation_results": [_result(study, result, who) for result in published],
     }
 
 

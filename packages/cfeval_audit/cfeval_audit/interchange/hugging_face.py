@@ -90,17 +90,13 @@ def _entry(result: Result, hub: Mapping[str, str], date: str, source: str) -> di
     }
     if source:
         entry["source"] = {"url": source, "name": "cfeval"}
-    return entry | {"notes": _notes(result, names)}
-
-
-def _notes(result: Result, names: Mapping[str, str]) -> str:
     interval = ""
     if result.low is not None and result.high is not None:
         interval = f" [{two(result.low)}, {two(result.high)}] {result.row.ci}"
     others = ", ".join(f"{key} {value}" for key, value in names.items() if key not in ("vlm", "protocol", *_DATA))
     rest = f"{result.row.n} items" if result.n is None else f"{result.n} of {result.row.n} items"
     end = "lower" if result.metric.lower_is_better else "higher"
-    return f"{result.metric.label}{interval}; {rest}; {others}; {end} is better"
+    return entry | {"notes": f"{result.metric.label}{interval}; {rest}; {others}; {end} is better"}
 
 
 def _data(row: Any) -> str:

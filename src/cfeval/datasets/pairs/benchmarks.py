@@ -162,7 +162,9 @@ class VisualCounterfact(TablePlugin):
 def _counterfacts(rows: Iterator[tuple[Place, Row]], *, color: bool) -> dict[str, Opener | None]:
     openers: dict[str, Opener | None] = {}
     for place, row in rows:
-        usual, other = _answers(text(place, row, "correct_answer")), text(place, row, "incorrect_answer")
+        cell = text(place, row, "correct_answer")
+        quoted = re.findall(r"'([^']*)'|\"([^\"]*)\"", cell) if cell.startswith("[") else []
+        usual, other = [single or double for single, double in quoted] or [cell], text(place, row, "incorrect_answer")
         if other.lower() not in [answer.lower() for answer in usual]:
             named = (row.get(column) for column in ("object", "correct_answer", "incorrect_answer"))
             opener = partial(_counterfact, place, row, usual=usual, other=other, color=color)
@@ -185,12 +187,6 @@ def _counterfact(place: Place, row: Row, item: str, *, usual: list[str], other: 
         biased=right,
         verified="the authors (Visual CounterFact)",
     )
-
-
-def _answers(cell: str) -> list[str]:
-    """The answers of a cell: one as it is, or those of a list that is written as text."""
-    quoted = re.findall(r"'([^']*)'|\"([^\"]*)\"", cell) if cell.startswith("[") else []
-    return [single or double for single, double in quoted] or [cell]
 
 
 _Key = tuple[str, ...]
