@@ -12,7 +12,7 @@ from cfeval.core.folder import EVALUATIONS, check_evaluations, study_in
 from cfeval.core.record import Records, forget, option, steps
 from cfeval.core.registry import places
 from cfeval.core.vouching import vouched
-from cfeval.study.unscored import unscored
+from cfeval.study.outcomes import unscored
 from cfeval.study.whole import Job, Whole, outdated, whole
 
 _ANY, _STUDY = "For all", "cfeval verify [DIR]"

@@ -28,16 +28,14 @@ from cfeval.study.causes import option_changes
 from cfeval.study.recompute import differences, lacking, makes_tables
 from cfeval.study.whole import Job, whole
 from cfeval.vce import verification as vce
-from cfeval_audit.bundle import crate
-from cfeval_audit.bundle.build import CHAIN
+from cfeval_audit.bundle.build import CHAIN, CRATE, only_score_tables, score_faults
 from cfeval_audit.bundle.contents import FULL, MANIFEST, head_of, place_of, read_manifest
-from cfeval_audit.bundle.redaction import only_score_tables, score_faults
 from cfeval_audit.bundle.stored_zip import Reader
 
 _RESULTS = re.compile(r"(results/(?:[A-Za-z0-9][A-Za-z0-9._-]*/)?(edct|vce|cvqa))/.+")
 # The files of a bundle that no record names.
 _UNRECORDED = re.compile(
-    rf"{CHAIN}|{FULL}|{crate.NAME}|about\.json|params\.yaml|requirements\.lock|LICENSE|Snakefile|(workflow|overlays)/.+"
+    rf"{CHAIN}|{FULL}|{CRATE}|about\.json|params\.yaml|requirements\.lock|LICENSE|Snakefile|(workflow|overlays)/.+"
 )
 _OVERLAYS = "overlays/"
 # Folders from which Snakemake takes settings: nothing of a bundle may lie there while it runs.
@@ -100,7 +98,7 @@ def check(bundle: Path, limit: int = 20) -> str:
                 raise InputError(f"{name}: no record names it")
             match = _RESULTS.fullmatch(name)
             scores = match is not None and match[2] == "edct" and name.startswith(f"{match[1]}/scores/")
-            otherwise = name in (crate.NAME, FULL) or (scores and CHAIN in unpacked.files)
+            otherwise = name in (CRATE, FULL) or (scores and CHAIN in unpacked.files)
             if not (unpacked.whole.get(name) == unpacked.files[name] or (unpacked.redacted and otherwise)):
                 raise InputError(f"{name}: not the file that {FULL} names")
         print(f"{len(records):,} records of steps, each about the files that are there")
