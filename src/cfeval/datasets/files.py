@@ -273,7 +273,6 @@ def _inside(row: Row, options: Plugin) -> Row:
 
 
 def _table(source: Path, question: str) -> Iterator[Row]:
-    """The rows of a CSV or JSONL file; `question` is asked about every image whose row has none."""
     readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _jsonl}
     if not source.exists():
         raise InputError(f"{source}: no such file or folder")
@@ -285,7 +284,6 @@ def _table(source: Path, question: str) -> Iterator[Row]:
 
 
 def _folder(source: Path, images: Sequence[Path], question: str) -> Iterator[Row]:
-    """A row for each image of a folder; its id is made of its path."""
     paths = [path.relative_to(source) for path in images]
     ids = ids_of({path.as_posix(): path.with_suffix("").as_posix() for path in paths}, _LONGEST, "image")
     for path in paths:

@@ -118,7 +118,6 @@ class ThreeDSRBench:
 
 
 def _rows(source: Path) -> Generator[tuple[str, str, Mapping[str, str]], None, None]:
-    """Every question as it was written: its id, where it stands, and its row."""
     table = CsvFile(source, (), lambda row: row, strict=True)
     key = "qid" if "qid" in table.header else "index"
     missing = [column for column in (key, *COLUMNS) if column not in table.header]

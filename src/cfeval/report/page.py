@@ -209,7 +209,6 @@ def sections_of(
 
 
 def _figure_of(study: str, table: str, figures: Mapping[str, Drawing], folder: Path | None) -> Path | None:
-    """The file of the figure that shows a table, as SVG; None where there is none."""
     names = [figure for figure, shown in figures.items() if shown.table == table]
     path = Path(folder or "") / f"{study}_{names[0]}.svg" if folder and names else None
     return path if path and path.is_file() else None

@@ -329,7 +329,6 @@ def _component(source: str, levels: int, variance: float, total: float) -> Compo
 
 
 def _codes(levels: npt.NDArray[Any]) -> Codes:
-    """The levels, or rows of levels, numbered from 0."""
     return np.unique(levels, axis=0, return_inverse=True)[1].reshape(-1)
 
 
@@ -338,5 +337,4 @@ def _levels(codes: Codes) -> int:
 
 
 def _same(first: Codes, second: Codes) -> bool:
-    """Whether two sources part the observations alike."""
     return _levels(first) == _levels(second) == len(np.unique(first * (_levels(second)) + second))

@@ -211,7 +211,6 @@ def choose(
 
 
 def _specs(names: Sequence[str], architecture: str, labels: Path | None, option: str) -> dict[str, Spec]:
-    """The classifiers that options name, by the names that they get; their options are checked."""
     specs = [spec_of(text, option) for text in names]
     if architecture and not any(spec["plugin"] == "state_dict" for spec in specs):
         raise InputError(f"--architecture is for {option} state_dict:FILE; leave it out")
@@ -305,7 +304,6 @@ def _matched(images: ImageSet, explained: Mapping[str, Spec], matches: Sequence[
 
 
 def _ask_class(folder: str, label: str, classes: Sequence[str], wordnet: WordNet | None, ask: Ask) -> str:
-    """The class that the user names for a folder."""
     near = fitting(label, classes, wordnet)
     fault = f"no class '{label}'; {f'{_shortened(near)} may be meant' if near else _NONE_SIMILAR}"
     otherwise = f"the classifier has {fault}: name it by --class {folder}=CLASS, or your own outputs by --classes FILE"
@@ -331,7 +329,6 @@ def _trial_notes(name: str, spec: Spec, images: ImageSet) -> Iterator[str]:
 def _oracles(
     names: Sequence[str], labels: Path | None, explained: Mapping[str, Spec], images: ImageSet, loads: bool
 ) -> Oracles:
-    """The oracles that options name, or one of another family than the classifier."""
     if list(names) == ["none"]:
         return Oracles()
     if names:
@@ -362,7 +359,6 @@ def _oracles(
 
 
 def _oracle_name(explained: Mapping[str, Spec], name: str) -> str:
-    """The name of an oracle, which no classifier may have."""
     return f"{name}-oracle" if name in explained else name
 
 
@@ -394,7 +390,6 @@ def misfits(named: Mapping[str, Spec], images: ImageSet) -> Iterator[str]:
 
 
 def _class_names(spec: Spec) -> tuple[str, ...] | None:
-    """The classes that a classifier tells apart; None where that is not known before it is loaded."""
     with suppress(CfevalError):
         return registry.class_names("classifiers", spec)
     return None

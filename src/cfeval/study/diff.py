@@ -168,7 +168,6 @@ def changed_conditions(
 
 
 def _conditions(side: Side, folder: str, kind: Kind) -> dict[tuple[str, ...], list[str]]:
-    """The files of scores in a folder, by the names of their conditions."""
     files: dict[tuple[str, ...], list[str]] = {}
     for path in side.files(folder):
         if condition := kind.condition_of(path.removeprefix(f"{folder}/")):
@@ -209,7 +208,6 @@ def _outcomes(kind: Kind, side: Side, files: list[str]) -> Iterator[tuple[str, s
 
 
 def _became(was: Outcomes, now: Outcomes) -> dict[str, str]:
-    """What became of each metric; where a side has no score, its status stands for it."""
     metrics = [name for name in dict.fromkeys([*was, *now]) if name] or [""]
     became = {}
     for name in metrics:
@@ -222,7 +220,6 @@ def _became(was: Outcomes, now: Outcomes) -> dict[str, str]:
 def _with_stories(
     kind: Kind, condition: tuple[str, ...], before: Side, after: Side, first: list[Item]
 ) -> Iterator[Item]:
-    """Items with what each side asked and answered."""
     keys = [item.key for item in first]
     old, new = (kind.transcript(side, condition, keys) if keys else {} for side in (before, after))
     for item in first:

@@ -300,7 +300,6 @@ def _print(name: str, finding: Diagnostic) -> None:
 
 
 def _disk_findings(folder: Path) -> Iterator[Diagnostic]:
-    """Whether a folder can be written, and how much is free there."""
     ensure_writable(folder / "x")
     place = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.is_dir())
     try:
@@ -319,7 +318,6 @@ def _disk_findings(folder: Path) -> Iterator[Diagnostic]:
 
 
 def _cache_findings(calls: Calls) -> Iterator[Diagnostic]:
-    """Whether the response cache is whole, what it holds, and what the budget allows."""
     path = Path(calls.cache)
     if not path.exists():
         ensure_writable(path)
@@ -343,7 +341,6 @@ def _cache_findings(calls: Calls) -> Iterator[Diagnostic]:
 
 
 def _price_findings(calls: Calls, uses: Sequence[Used]) -> Iterator[Diagnostic]:
-    """Whether the price lists can be read, and which of the study's models they have."""
     price_list = load_prices(calls.prices)
     models = {call.model for use in uses for call in registry.estimate_calls(use.family, use.spec, use.protocols)}
     for model in sorted(models):
@@ -358,7 +355,6 @@ def _price_findings(calls: Calls, uses: Sequence[Used]) -> Iterator[Diagnostic]:
 
 
 def _gpu_findings(plugins: Sequence[str]) -> Iterator[Diagnostic]:
-    """Which GPUs torch finds, for the plugins of these names."""
     import torch
 
     names = ", ".join(plugins)
@@ -396,7 +392,6 @@ def run_check(
 
 
 def _conditions(params: Params) -> list[str]:
-    """What each evaluation has."""
     lines = []
     if params.edct:
         pairs = len(params.edct.pair_conditions())

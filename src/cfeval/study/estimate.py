@@ -163,7 +163,6 @@ class _Counts:
 
 
 def _edct(study: Edct) -> tuple[list[Line], _Counts]:
-    """The calls of the edct study, and the items of its datasets and sets of pairs."""
     prompts = conversation_prompts(study.prompts or "")
     if not any(use.resources.api for use in used_by_edct(study)):
         return [], _Counts()
@@ -196,7 +195,6 @@ def calls_per_item(study: Edct, items: int) -> dict[str, float]:
 
 
 def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
-    """What the cvqa study adds, and where its questions cannot be counted."""
     study, notes = params.cvqa, []
     if study is None or not any(use.resources.api for use in used_by_cvqa(study)):
         return [], []
@@ -331,14 +329,12 @@ def _total(models: list[ModelLine], most: bool) -> float | None:
 
 
 def _total_usd(models: list[ModelLine]) -> str:
-    """The total as it is shown: with `+ ?` where the price of some models is not known."""
     usd = [total for most in (False, True) if (total := _total(models, most)) is not None]
     unknown = any(model.price is None for model in models)
     return " + ".join([*([_range(*(f"{each:,.2f}" for each in usd))] if usd else []), *(["?"] if unknown else [])])
 
 
 def _shared(estimate: Estimate) -> list[str]:
-    """What protocols beyond the first add, where there are any."""
     calls = added(estimate.lines)
     if len(calls) < 2:
         return []

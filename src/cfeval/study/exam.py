@@ -60,7 +60,6 @@ def run(
 
 
 def _verifier(study: Edct, name: str, where: str) -> dict[str, Any]:
-    """A verifier of the study, or the one by which an editor checks its own edits."""
     specs = {each: spec.plugin_options() for each, spec in study.verifiers.items()}
     for editor, spec in study.editors.items():
         gate = [part for family, part in registry.components("editors", spec.plugin_options()) if family == "verifiers"]

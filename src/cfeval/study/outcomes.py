@@ -361,7 +361,6 @@ def _missing_lines(study: str, files: Iterable[Path], root: Path, folder: Path) 
 
 
 def _example(study: str, status: str, stage: str, row: Row, root: Path, folder: Path) -> Iterator[str]:
-    """An item of the most frequent kind, the reply of its model or the error, and the remedy."""
     record, file = _record(root / study.partition(",")[0] / stage, row)
     text = last_text(next((str(record[name]) for name in _REPLIES if record.get(name)), ""))
     reason = " ".join(str(row.get("reason", "")).split())

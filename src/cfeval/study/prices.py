@@ -121,5 +121,4 @@ def _usd(value: Any) -> float | None:
 
 
 def _rounded(usd: float) -> float:
-    """Without the traces of a product of floats."""
     return float(f"{usd:.6g}")

@@ -222,7 +222,6 @@ def _settings(calls: Calls, waits: bool) -> Iterator[None]:
 
 
 def _works(probe: Probe, reply: Reply) -> str:
-    """What a good reply shows of a model."""
     if isinstance(reply, EditReply):
         return f"edits images (came back as {reply.details.get('came_as', 'an image')})"
     takes = "takes images" if probe.seeing else "takes texts"
@@ -233,7 +232,6 @@ def _works(probe: Probe, reply: Reply) -> str:
 
 
 def _doubts(probe: Probe, reply: Reply) -> Iterator[str]:
-    """What may go wrong although the reply is good."""
     if isinstance(reply, ParsedReply) and len(reply.calls) > 1:
         yield "only when it was asked a second time: many items will take two calls"
     if (

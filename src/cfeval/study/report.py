@@ -93,7 +93,6 @@ def _follow(study: Whole, folder: Path, report: Path, show: bool) -> None:
 
 
 def _open(page: Path) -> None:
-    """Open a page in a browser; InputError where none can be started."""
     if not webbrowser.open(page.absolute().as_uri()):
         raise InputError(f"could not start a browser; open {page.absolute()} in one")
 
@@ -195,7 +194,6 @@ def write_page(
 
 
 def _make_tables(evaluation: str, shown: Shown, results: Path) -> str:
-    """Make tables and figures; why there are none where they cannot be made yet."""
     try:
         with Path(os.devnull).open("w", encoding="utf-8") as nothing, redirect_stdout(nothing):
             run_tables, run_figures = (load(f"cfeval.{evaluation}.cli:run_{name}") for name in ("tables", "figures"))
@@ -207,7 +205,6 @@ def _make_tables(evaluation: str, shown: Shown, results: Path) -> str:
 
 
 def _step_counts(jobs: Sequence[Job], finished: Iterable[str]) -> Iterator[tuple[str, int, int]]:
-    """The steps in order, each with how many of its jobs are done and how many it has."""
     every, ended = Counter(map(_step, jobs)), set(finished)
     done = Counter(_step(job) for job in jobs if job.name in ended)
     for step, number in every.items():

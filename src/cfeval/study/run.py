@@ -142,7 +142,6 @@ class Ending:
 
     @contextmanager
     def _cache(self) -> Iterator[ResponseCache | None]:
-        """The study's response cache; None where there is none."""
         file = Path(self._study.params.calls.cache)
         with closing(ResponseCache(file)) if file.is_file() else nullcontext() as cache:
             yield cache
@@ -271,14 +270,12 @@ def _least_items(job: Job) -> int:
 
 
 def _jobs_of(plugin: Used, jobs: Sequence[Job]) -> list[Job]:
-    """The jobs that name a plugin; all of its evaluation, where none does."""
     of_evaluation = [job for job in jobs if job.study == plugin.study]
     spec = json.loads(json.dumps(plugin.spec))
     return [job for job in of_evaluation if spec in _specs(job.words)] or of_evaluation
 
 
 def _specs(args: Sequence[str]) -> list[Any]:
-    """The specifications of plugins in the arguments of a command, those inside others too."""
     specs: list[Any] = []
     for arg in args:
         if match := re.match(r"(?:--[^{\[]*=)?([{\[].*)", arg, re.DOTALL):

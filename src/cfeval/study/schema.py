@@ -77,7 +77,6 @@ def schema() -> dict[str, Any]:
 
 
 def _of_names(section: dict[str, Any]) -> dict[str, Any]:
-    """The schema of what stands behind the names of a section."""
     values: dict[str, Any] = next(iter(section["patternProperties"].values()))
     return values
 

@@ -232,7 +232,6 @@ def _cvqa_rows(tables: Path) -> list[Shown]:
 
 
 def _rows(file: Path) -> list[Row]:
-    """The rows of a table; none where it was not made."""
     if not file.is_file():
         return []
     with file.open(encoding="utf-8", newline="") as lines:

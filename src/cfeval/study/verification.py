@@ -279,7 +279,6 @@ class Results:
 
 
 def _short(faults: Iterable[str]) -> str:
-    """The first of some faults, on a line."""
     lines = list(faults)
     more = f"; and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
     return "; ".join(lines[:_SHOWN]) + more

@@ -83,7 +83,6 @@ class Tried:
     wants: str = ""
 
     def _repr_png_(self) -> bytes | None:
-        """Both images, for a notebook."""
         if self.counterfactual is None:
             return self.original.png
         return Image.from_pixels(side_by_side(self.original.pixels, self.counterfactual.pixels)).png
@@ -199,7 +198,6 @@ def run(
 
 
 def _print_progress(stage: str, results: Iterable[Any]) -> Iterable[Any]:
-    """Print on stderr what begins, or the lines themselves."""
     lines = [f"{_DOING[stage]} …"] if stage in _DOING else list(results)
     print("\n".join(lines), file=sys.stderr, flush=True)
     return results
@@ -208,8 +206,6 @@ def _print_progress(stage: str, results: Iterable[Any]) -> Iterable[Any]:
 def _go_through(
     sample: Sample, image: Image, plugins: Mapping[str, Any], prompts: Prompts, seed: int, report: Report
 ) -> Tried:
-    """All stages for one sample."""
-
     def first(stage: str, results: Iterable[T]) -> T:
         """The result for the one item."""
         result: T
@@ -278,7 +274,6 @@ def _verdict(verdict: Verdict) -> str:
 
 
 def _plugin(study: Edct, role: str, name: str, where: str) -> Used:
-    """The plugin of a name in the section of a role, its options checked."""
     section = _SECTIONS[role]
     specs: dict[str, Spec] = getattr(study, section)
     if name not in specs:
@@ -289,7 +284,6 @@ def _plugin(study: Edct, role: str, name: str, where: str) -> Used:
 
 
 def _models(study: Edct) -> list[str]:
-    """The models under test, those of conditions first."""
     return list(dict.fromkeys([*(condition.vlm for condition in study.conditions()), *study.vlms]))
 
 

@@ -155,7 +155,6 @@ def _part(path: str) -> dict[str, Any]:
 
 
 def _context() -> Iterable[dict[str, Any]]:
-    """What the other entities refer to."""
     language = {"@id": _SNAKEMAKE, "@type": "ComputerLanguage", "name": "Snakemake"}
     yield {
         **language,
@@ -334,7 +333,6 @@ def _checked(study: Study, chain: Path) -> list[tuple[str, Path]]:
 def _whole(
     study: Study, used_by_steps: Sequence[UsedFile], outputs: Sequence[str], chain: Sequence[tuple[str, Path]]
 ) -> dict[str, _File]:
-    """Every file but the manifest."""
     used = {**study.parameters, **{file.place: file.source for file in used_by_steps}}
     made = [*result_files(outputs), *study.records]
     files = {name: _of_file(str(path)) for name, path in used.items()}
@@ -365,7 +363,6 @@ def _crate(
 def _redacted(
     study: Study, used_by_steps: Sequence[UsedFile], outputs: Sequence[str], files: Mapping[str, _File]
 ) -> dict[str, _File]:
-    """The files without texts and images, and the manifest of all."""
     used = {file.place for file in used_by_steps if used_file_may_stay(file)} | study.parameters.keys()
     apart = {file.place for file in used_by_steps} - used
     of_results = tuple(f"{folder}/" for folder in study.results)

@@ -333,7 +333,6 @@ def _number(name: str) -> int:
 
 
 def _same_steps(jobs: Collection[Job], records: Mapping[str, list[Step]]) -> None:
-    """InputError where jobs and records are not of the same steps; the first is named."""
     job_of = {record_of(job.words): job for job in jobs}
     for name, made in sorted(records.items()):
         options_made = {step["options"]["--out"]: step["options"] for step in made}

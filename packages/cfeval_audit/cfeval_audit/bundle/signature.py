@@ -145,7 +145,6 @@ def fingerprint(public: "Ed25519PublicKey") -> str:
 
 
 def _opened(envelope: Path) -> tuple[bytes, list[bytes]]:
-    """The payload of an envelope, and its signatures."""
     try:
         content = json.loads(_read(envelope, "no signature; `cfeval audit sign` makes one"))
         signatures = [base64.b64decode(entry["sig"], validate=True) for entry in content["signatures"]]

@@ -106,7 +106,6 @@ class Reader:
         self._end(stream, entries, start)
 
     def _header(self, stream: IO[bytes], start: int, whole: int, last: str) -> Entry | None:
-        """The header of the next file; None where the directory begins."""
         fixed = stream.read(_LOCAL.size)
         if len(fixed) < _LOCAL.size or fixed[:4] != b"PK\3\4":
             stream.seek(start)
@@ -146,7 +145,6 @@ class Reader:
 
 
 def _local(entry: Entry) -> bytes:
-    """The header before a file."""
     name = entry.name.encode()
     big = entry.size >= _BIG
     size, extra = (_BIG, struct.pack("<HHQQ", 1, 16, entry.size, entry.size)) if big else (entry.size, b"")
@@ -171,7 +169,6 @@ def _directory(entries: Sequence[Entry], start: int) -> Iterator[bytes]:
 
 
 def _line(entry: Entry) -> bytes:
-    """A file's part of the directory."""
     name = entry.name.encode()
     big, far = entry.size >= _BIG, entry.start >= _BIG
     wide = [entry.size] * 2 * big + [entry.start] * far
