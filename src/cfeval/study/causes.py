@@ -34,6 +34,7 @@ class Change:
     after: Any
 
     def __str__(self) -> str:
+        """The change in one line."""
         return f"{self.name} {shown(self.before)} → {shown(self.after)}"
 
 

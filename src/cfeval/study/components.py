@@ -14,7 +14,7 @@ from cfeval.core.registry import Used
 from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
 from cfeval.cvqa.config import used_by_cvqa
 from cfeval.edct.config import FAMILIES, Edct, used_by_edct
-from cfeval.edct.files import Wording, conversation_prompts
+from cfeval.edct.files import conversation_prompts
 from cfeval.inference.remote.providers import on_this_machine
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import Vce, used_by_vce
@@ -73,7 +73,13 @@ def check_plugins(params: Params, where: str) -> Params:
                     raise ParamsError(f"{where}: {place}: {fault}")
     if params.edct and params.edct.prompts:
         for wording in dict.fromkeys(target.wording for target in params.edct.vlms.values()):
-            _check_prompts(params.edct.prompts, wording, f"{where}: edct.prompts")
+            place = f"{where}: edct.prompts"
+            if not Path(params.edct.prompts).is_dir():
+                raise ParamsError(f"{place}: no folder {params.edct.prompts}; leave it empty for the package's prompts")
+            try:
+                conversation_prompts(params.edct.prompts, wording)
+            except InputError as error:
+                raise ParamsError(f"{place}: {error}; leave it empty for the package's prompts") from None
     for fault in unfit(params.edct) if params.edct else ():
         raise ParamsError(f"{where}: {fault}")
     for fault in unknown_classes(params.vce) if params.vce else ():
@@ -110,15 +116,6 @@ def require_packages(params: Params, where: str, evaluations: Collection[str]) -
     for study, fault in missing_packages(params, where).items():
         if study in evaluations:
             raise PluginError(fault)
-
-
-def _check_prompts(folder: str, wording: Wording, place: str) -> None:
-    if not Path(folder).is_dir():
-        raise ParamsError(f"{place}: no folder {folder}; leave it empty for the package's prompts")
-    try:
-        conversation_prompts(folder, wording)
-    except InputError as error:
-        raise ParamsError(f"{place}: {error}; leave it empty for the package's prompts") from None
 
 
 def unfit(study: Edct) -> Iterator[str]:

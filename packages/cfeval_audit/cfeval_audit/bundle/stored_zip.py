@@ -103,7 +103,12 @@ class Reader:
             yield entry.name, self._content(stream, entry)
             entries.append(entry)
             start, last = stream.tell(), entry.name
-        self._end(stream, entries, start)
+        parts = _directory(entries, start)
+        for entry, part in zip(entries, parts, strict=False):
+            if stream.read(len(part)) != part:
+                raise self._changed(f"the directory's line for {entry.name}")
+        if stream.read(_END64.size + _LOCATOR.size + _END.size + 1) != next(parts):
+            raise self._changed("the end of the archive")
 
     def _header(self, stream: IO[bytes], start: int, whole: int, last: str) -> Entry | None:
         fixed = stream.read(_LOCAL.size)
@@ -131,14 +136,6 @@ class Reader:
             yield piece
         if crc != entry.crc:
             raise self._changed(entry.name)
-
-    def _end(self, stream: IO[bytes], entries: Sequence[Entry], start: int) -> None:
-        parts = _directory(entries, start)
-        for entry, part in zip(entries, parts, strict=False):
-            if stream.read(len(part)) != part:
-                raise self._changed(f"the directory's line for {entry.name}")
-        if stream.read(_END64.size + _LOCATOR.size + _END.size + 1) != next(parts):
-            raise self._changed("the end of the archive")
 
     def _changed(self, what: str, why: str = "it was changed after the bundle was written") -> InputError:
         return InputError(f"{self._path}: {what}: {why}; take the bundle from where it came from again")
