@@ -215,7 +215,6 @@ def _estimate(
     return Estimate(value, float(low), float(high), method, n, lost)
 
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 RESAMPLING = "re-sampling"
 RESIDUAL = "residual"
