@@ -21,12 +21,11 @@ from cfeval.core.images import Image
 from cfeval.core.jsonl import write_csv
 from cfeval.core.records import Status
 from cfeval.core.shards import file_with_images
-from cfeval.core.statuses import MEANINGS
 from cfeval.datasets.sample import RawSample, file_samples
 from cfeval.edct.records import Score
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
-from cfeval.study.unscored import unscored
+from cfeval.study.outcomes import MEANINGS, unscored
 from cfeval.vce.records import SourceImage
 from tests.conftest import Run
 from tests.images import image

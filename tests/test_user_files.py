@@ -20,7 +20,7 @@ from cfeval.core.text_files import csv_line, csv_rows, parse_json, read_json, re
 from cfeval.cvqa.cli import read_gender_labels
 from cfeval.cvqa.csv_format import read_questions, read_results
 from cfeval.datasets import drivelm, files, threedsrbench, vqa
-from cfeval.datasets.pairs import benchmarks, captions
+from cfeval.datasets.pairs import benchmarks
 from cfeval.datasets.pairs import files as pair_files
 from cfeval.datasets.sample import Sample
 from cfeval.edct.edit_cost import noted_times
@@ -76,7 +76,7 @@ READERS: dict[str, tuple[Callable[[Path], object], tuple[str, ...], tuple[str, .
     "a folder of pairs": (folder_of_pairs, ("json",), ("question", "changed")),
     "NaturalBench": (pairs(benchmarks.NaturalBench), ("csv", "jsonl", "json"), ("Index", "Image_0", "Question_0")),
     "HallusionBench": (
-        pairs(captions.HallusionBench),
+        pairs(benchmarks.HallusionBench),
         ("json", "csv"),
         ("category", "visual_input", "filename", "figure_id", "question", "gt_answer_details", "set_id"),
     ),

@@ -10,8 +10,7 @@ import pytest
 
 from cfeval.config import load
 from cfeval.core.errors import InputError
-from cfeval_audit.documents.cli import documents
-from cfeval_audit.documents.forms import DOCUMENTS
+from cfeval_audit.documents.forms import DOCUMENTS, documents
 from cfeval_audit.documents.parts import load_facts
 from tests.conftest import Run
 from tests.edct.verification.study import PLAIN, Study

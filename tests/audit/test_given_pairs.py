@@ -13,8 +13,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.record import ENDING
 from cfeval_audit.bundle.build import Study, build
 from cfeval_audit.bundle.check import check
-from cfeval_audit.documents.cli import documents
-from cfeval_audit.documents.forms import DOCUMENTS
+from cfeval_audit.documents.forms import DOCUMENTS, documents
 from cfeval_audit.documents.parts import load_facts
 from tests.audit.bundle.study import EDCT, contents, made_of_pairs
 

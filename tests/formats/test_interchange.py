@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from cfeval.inference.remote.images import data_url
-from cfeval_audit.interchange import every_eval_ever, inspect_logs, items
+from cfeval_audit.interchange import every_eval_ever, items, transcripts
 from cfeval_audit.interchange.study import Finished, targets
 from tests.audit.interchange.study import PAIRS
 from tests.edct.verification.study import IMAGES, ITEMS
@@ -77,7 +77,7 @@ def test_its_checker_finds_a_score_outside_its_range(records: list[Path]) -> Non
 @pytest.fixture
 def logs(done: Finished, tmp_path: Path) -> list[Path]:
     """A log of each condition."""
-    return inspect_logs.write(done, targets(done, {}), DATE, True, tmp_path / "logs")
+    return transcripts.write_logs(done, targets(done, {}), DATE, True, tmp_path / "logs")
 
 
 def test_the_reader_of_inspect_ai_finds_figures_conversations_and_images(logs: list[Path]) -> None:
@@ -113,9 +113,9 @@ def test_what_failed_is_unscored_in_it_with_its_reason(logs: list[Path]) -> None
 
 
 def test_the_same_results_give_the_same_log(done: Finished, logs: list[Path], tmp_path: Path) -> None:
-    again = inspect_logs.write(done, targets(done, {}), DATE, True, tmp_path / "again")
+    again = transcripts.write_logs(done, targets(done, {}), DATE, True, tmp_path / "again")
     assert [log.read_bytes() for log in again] == [log.read_bytes() for log in logs]
-    without = inspect_logs.write(done, targets(done, {}), DATE, False, tmp_path / "without")
+    without = transcripts.write_logs(done, targets(done, {}), DATE, False, tmp_path / "without")
     assert b"data:image" not in without[0].read_bytes()
     assert without[0].stat().st_size < logs[0].stat().st_size
 

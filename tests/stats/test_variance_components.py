@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from cfeval.stats.variance_components import Component, variance_split
+from cfeval.stats.agreement import Component, variance_split
 
 TRUTH = {"item": 0.09, "writer": 0.02, "editor": 0.01, "judge": 0.03, "residual": 0.015, "re-sampling": 0.04}
 LEVELS = {"item": 40, "writer": 8, "editor": 8, "judge": 8}

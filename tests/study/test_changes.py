@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from cfeval.study.changes import Cell, Row, changed_rows
+from cfeval.study.diff import Cell, Row, changed_rows
 from cfeval.study.revisions import WorkingFolder
 from tests.study.studies import CONDITION, write_table
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.study.changes import Condition
-from cfeval.study.diff import difference
+from cfeval.study.diff import Condition, difference
 from cfeval.study.revisions import WorkingFolder
 from tests.study.studies import score, write, write_by_protocol, write_edct
 

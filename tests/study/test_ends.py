@@ -13,9 +13,8 @@ import pytest
 
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Status
-from cfeval.core.statuses import MEANINGS
 from cfeval.edct.records import Score, Verdict
-from cfeval.study.unscored import missing, unscored
+from cfeval.study.outcomes import MEANINGS, missing, unscored
 from cfeval.study.whole import Job
 from tests.study.test_servers import Answer, models, says, serving, shows_image, study
 

@@ -54,7 +54,7 @@ TOLD = "CFEVAL_PARAMS"
 """Names the parameters with which a run's jobs were sent: a job reads those hours later, whatever params.yaml is then."""
 if workflow.is_main_process:
     from cfeval.study.components import check_params, missing_packages, used
-    from cfeval.study.unscored import unscored
+    from cfeval.study.outcomes import unscored
 
     if leaves_no_trace(workflow):
         _free = locks.running_process(Path()) is None

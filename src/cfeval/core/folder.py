@@ -171,5 +171,4 @@ def near(folder: Path) -> str:
 
 
 def _studies_in(folder: Path) -> list[Path]:
-    """The studies that lie in a folder."""
     return sorted(file.parent for file in folder.glob(f"[!.]*/{PARAMS}"))

@@ -165,14 +165,12 @@ def _files(folder: str, deep: bool = True) -> list[str]:
             if entry.name == STAMP:
                 continue
             if entry.is_dir():
-                if deep and not (entry.is_symlink() and _holds(entry.path, folder)):
+                # A link to a folder that holds this one would be followed without an end.
+                if deep and not (
+                    entry.is_symlink() and Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(entry.path))
+                ):
                     with contextlib.suppress(PermissionError):
                         names += [f"{entry.name}/{name}" for name in _files(entry.path)]
             else:
                 names.append(entry.name)
     return sorted(names)
-
-
-def _holds(outer: str, folder: str) -> bool:
-    """Whether a folder lies in another, or is it: a link to such a one would be followed without an end."""
-    return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(outer))

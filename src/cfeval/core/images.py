@@ -236,7 +236,11 @@ def _open(source: Path | io.BytesIO, name: object, use: Callable[[PIL.Image.Imag
         is_empty = not stream.seek(0, io.SEEK_END)
         stream.seek(0)
         with stream, PIL.Image.open(stream, formats=_readable()) as image:
-            _refuse_large(name, image)
+            width, height = image.size
+            if width * height > MAX_PIXELS:
+                raise TooLargeError(
+                    f"{name}: {width} × {height} pixels; at most {MAX_PIXELS:,} are allowed: make it smaller"
+                )
             return use(image)
     except InputError:
         raise
@@ -270,12 +274,6 @@ def foreign_format(content: bytes) -> str:
     """The format of an image file that cannot be read here, by how it begins; empty for any other content."""
     named = next((name for form, name in _SIGNATURES if form.match(content)), "")
     return "" if named in _readable() else named
-
-
-def _refuse_large(name: object, image: PIL.Image.Image) -> None:
-    width, height = image.size
-    if width * height > MAX_PIXELS:
-        raise TooLargeError(f"{name}: {width} × {height} pixels; at most {MAX_PIXELS:,} are allowed: make it smaller")
 
 
 def _first(name: object, image: PIL.Image.Image, animated: bool) -> tuple[str, ...]:

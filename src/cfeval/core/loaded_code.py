@@ -70,7 +70,17 @@ class Code:
         content = file.read_bytes()
         sha = f"{digest(content)}.{sys.version_info.minor}"
         if sha not in self._stored:
-            self._stored[sha] = _essence(content)
+            tree, names = ast.parse(content), set[str]()
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Import):
+                    names |= {alias.name.partition(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and not node.level:
+                    names.add((node.module or "").partition(".")[0])
+                elif isinstance(node, ast.Call):
+                    node.keywords = [word for word in node.keywords if word.arg not in HELP_ARGUMENTS]
+                if isinstance(body := getattr(node, "body", None), list):
+                    node.body = [statement for statement in body if not _is_text(statement)]  # type: ignore[attr-defined]
+            self._stored[sha] = [digest(ast.dump(tree).encode())[:16], *sorted(names - {_OWN})]
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file.open("a", encoding="utf-8") as stream:  # other processes do the same
                 stream.write(f"{sha} {' '.join(self._stored[sha])}{_END}\n")
@@ -160,20 +170,6 @@ def _ours() -> frozenset[str]:
         point for distribution in offering for point in distribution.entry_points if point.group.startswith("cfeval.")
     )
     return frozenset({_OWN, *(point.module.partition(".")[0] for point in points)})
-
-
-def _essence(content: bytes) -> list[str]:
-    tree, names = ast.parse(content), set[str]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.add((node.module or "").partition(".")[0])
-        elif isinstance(node, ast.Call):
-            node.keywords = [word for word in node.keywords if word.arg not in HELP_ARGUMENTS]
-        if isinstance(body := getattr(node, "body", None), list):
-            node.body = [statement for statement in body if not _is_text(statement)]  # type: ignore[attr-defined]
-    return [digest(ast.dump(tree).encode())[:16], *sorted(names - {_OWN})]
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -492,7 +492,6 @@ def _hashes() -> Hashes:
 
 
 def _write(record: Path, recorded: Sequence[Step]) -> None:
-    """Write a record whole; one without steps is removed."""
     if not recorded:
         if record.exists():
             record.unlink()

@@ -233,7 +233,24 @@ def plugin_of(family: str, spec: Mapping[str, Any], where: str = "") -> Any:
         PluginError: it cannot be imported.
     """
     where = where or family
-    return _with_options(_loaded(family, _entry(family, spec, where)), spec, where)
+    kind = _loaded(family, _entry(family, spec, where))
+    name = spec["plugin"]
+    try:
+        return kind.model_validate({key: value for key, value in spec.items() if key != "plugin"})
+    except ValidationError as error:
+        faults = error.errors()
+        first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
+        key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            if is_secret(key):  # what was given may be a credential: it is not repeated
+                raise ParamsError(f"{where}: '{key}' of '{name}': {NO_SECRETS}") from None
+            unknown = f"unknown option {shown(key)} of '{name}'; {nearest(key, kind.model_fields)}"
+            raise ParamsError(f"{where}: {unknown}") from None
+        fault = first["msg"].removeprefix("Value error, ")
+        if not key:  # of several options together
+            raise ParamsError(f"{where}: options of '{name}': {fault}") from None
+        got = "" if key == "base_url" else f", but got {shown(first['input'])}"
+        raise ParamsError(f"{where}: option '{key}' of '{name}': {fault}{got}") from None
 
 
 def components(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Component]:
@@ -254,7 +271,11 @@ def build(family: str, spec: Mapping[str, Any]) -> Any:
         PluginError: the plugin needs a package that is not installed.
     """
     plugin = plugin_of(family, spec)
-    _lease_gpus(family, spec)
+    if gpus := resources(family, spec).gpu:
+        from cfeval.core import locks as leases
+
+        devices = {str(part_spec.get("device", "")) for _, part_spec in components(family, spec)}
+        leases.lease_gpus(gpus, sorted(int(name[5:]) for name in devices if name.startswith("cuda:")))
     try:
         return plugin.build()
     except ModuleNotFoundError as error:
@@ -278,14 +299,6 @@ def code(family: str, spec: Mapping[str, Any]) -> dict[str, str]:
         f"{part}:{part_spec['plugin']}": _entry(part, part_spec, part).value
         for part, part_spec in components(family, spec)
     }
-
-
-def _lease_gpus(family: str, spec: Mapping[str, Any]) -> None:
-    if gpus := resources(family, spec).gpu:
-        from cfeval.core import locks as leases
-
-        devices = {str(part_spec.get("device", "")) for _, part_spec in components(family, spec)}
-        leases.lease_gpus(gpus, sorted(int(name[5:]) for name in devices if name.startswith("cuda:")))
 
 
 def _call_hook(plugin: Any, hook: str, protocols: Collection[str]) -> Iterator[Any]:
@@ -361,26 +374,6 @@ def _loaded(family: str, point: metadata.EntryPoint) -> type[PluginOptions]:
         raise PluginError(
             f"{what} of {_distribution(point)} cannot be loaded from {point.value} ({error}); install it anew"
         ) from error
-
-
-def _with_options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str) -> PluginOptions:
-    name = spec["plugin"]
-    try:
-        return kind.model_validate({key: value for key, value in spec.items() if key != "plugin"})
-    except ValidationError as error:
-        faults = error.errors()
-        first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
-        key = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
-            if is_secret(key):  # what was given may be a credential: it is not repeated
-                raise ParamsError(f"{where}: '{key}' of '{name}': {NO_SECRETS}") from None
-            unknown = f"unknown option {shown(key)} of '{name}'; {nearest(key, kind.model_fields)}"
-            raise ParamsError(f"{where}: {unknown}") from None
-        fault = first["msg"].removeprefix("Value error, ")
-        if not key:  # of several options together
-            raise ParamsError(f"{where}: options of '{name}': {fault}") from None
-        got = "" if key == "base_url" else f", but got {shown(first['input'])}"
-        raise ParamsError(f"{where}: option '{key}' of '{name}': {fault}{got}") from None
 
 
 @dataclass(frozen=True)

@@ -85,15 +85,10 @@ def read_list(ids: Path) -> dict[str, Line]:
             lines[item] = Line(number, *rest or [""])
     if not lines:
         raise InputError(f"{ids}: lists no ids; write one a line")
-    _check_whole(ids, lines)
-    return lines
-
-
-def _check_whole(ids: Path, lines: dict[str, Line]) -> None:
-    """A set is frozen whole: a line without a hash would be checked by nothing."""
     bare = [item for item, line in lines.items() if not line.sha256]
     if bare and len(bare) < len(lines):
         raise InputError(
             f"{ids}, line {lines[bare[0]].number}: '{bare[0][:40]}' has no SHA-256, others have; "
             "select and freeze again, or list ids alone"
         )
+    return lines

@@ -170,7 +170,11 @@ class RecordIndex(Mapping[str, R]):
         order = np.argsort(np.array(hashes, dtype=np.uint64), kind="stable")
         self._hashes = np.array(hashes, dtype=np.uint64)[order]
         self._places = np.array(places, dtype=np.uint64)[order]
-        self._refuse_twice()
+        for row in np.flatnonzero(self._hashes[1:] == self._hashes[:-1]):
+            first, other = _id(self._at(int(row))[1]), _id(self._at(int(row) + 1)[1])
+            if first == other:
+                named = " + ".join(map(str, self._lines.files))
+                raise InputError(f"{named}: two records of '{first}'; give each file once")
 
     def __getitem__(self, key: str) -> R:
         """The record of an id; KeyError where there is none."""
@@ -198,13 +202,6 @@ class RecordIndex(Mapping[str, R]):
     def _at(self, row: int) -> tuple[Path, R]:
         place = int(self._places[row])
         return self._lines.file_of(place), self._lines.at(place)
-
-    def _refuse_twice(self) -> None:
-        for row in np.flatnonzero(self._hashes[1:] == self._hashes[:-1]):
-            first, other = _id(self._at(int(row))[1]), _id(self._at(int(row) + 1)[1])
-            if first == other:
-                named = " + ".join(map(str, self._lines.files))
-                raise InputError(f"{named}: two records of '{first}'; give each file once")
 
 
 class Grouped(Generic[K, R]):

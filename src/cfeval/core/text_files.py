@@ -109,7 +109,17 @@ def parse_json(text: str, place: str, kept: Callable[[dict[str, Any]], Any] | No
     try:
         content = json.loads(text, object_pairs_hook=checked, parse_constant=_refuse, parse_float=_finite)
         if not kept:
-            _check(content)
+            waiting = [(content, 1)]
+            while waiting:
+                value, depth = waiting.pop()
+                if depth > _DEPTH:
+                    raise RecursionError
+                if isinstance(value, str):
+                    check_characters(value)
+                elif isinstance(value, dict):
+                    waiting += [(part, depth + 1) for pair in value.items() for part in pair]
+                elif isinstance(value, list):
+                    waiting += [(part, depth + 1) for part in value]
     except json.JSONDecodeError as error:
         at = f"line {error.lineno}, character {error.colno}" if error.lineno > 1 else f"character {error.pos}"
         raise InputError(f"{place}: not JSON ({error.msg} at {at})") from None
@@ -142,21 +152,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"the number {text[:20]} is too large")
     return value
-
-
-def _check(content: Any) -> None:
-    """RecursionError where a value is too deep, ValueError where a text has characters that cannot be written."""
-    waiting = [(content, 1)]
-    while waiting:
-        value, depth = waiting.pop()
-        if depth > _DEPTH:
-            raise RecursionError
-        if isinstance(value, str):
-            check_characters(value)
-        elif isinstance(value, dict):
-            waiting += [(part, depth + 1) for pair in value.items() for part in pair]
-        elif isinstance(value, list):
-            waiting += [(part, depth + 1) for part in value]
 
 
 def check_characters(text: str) -> None:

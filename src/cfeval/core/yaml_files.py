@@ -70,7 +70,12 @@ def _check(text: str) -> None:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
-    _check_depth(text)
+    depth = 0
+    event: Any
+    for event in yaml.parse(text, _LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEPTH:
+            raise _RefusedError(f"line {event.start_mark.line + 1}: over {_DEPTH} levels deep; write it flatter")
     loader, later = _LOADER(text), YAML(typ="safe", pure=True)
     try:
         node = loader.get_single_node()
@@ -85,15 +90,6 @@ def _check(text: str) -> None:
         _Comparison(*read).compare(node, other)
     finally:
         loader.dispose()
-
-
-def _check_depth(text: str) -> None:
-    depth = 0
-    event: Any
-    for event in yaml.parse(text, _LOADER):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEPTH:
-            raise _RefusedError(f"line {event.start_mark.line + 1}: over {_DEPTH} levels deep; write it flatter")
 
 
 def _check_aliases(root: Any) -> None:
@@ -165,7 +161,17 @@ class _Comparison:
         if node.id == "scalar":
             self._compare_scalars(line, node, other)
         if node.id == "mapping":
-            self._check_keys(node)
+            lines: dict[Any, int] = {}
+            for key, _ in node.value:
+                if key.id != "scalar":
+                    continue
+                here = key.start_mark.line + 1
+                value = (key.value,) if _is_merge(key) else _value(self._first, key)
+                if value in lines:
+                    raise _RefusedError(
+                        f"line {here}: the key '{key.value}' stands twice, in line {lines[value]} too; keep one of them"
+                    )
+                lines[value] = here
         for first, two in zip(_parts(node), _parts(other), strict=True):
             self.compare(first, two)
 
@@ -182,19 +188,6 @@ class _Comparison:
             )
         if isinstance(first, _Unreadable):
             raise _RefusedError(f"{line}: {shown(node.value)} is no value that YAML knows{first}; {_QUOTE}")
-
-    def _check_keys(self, mapping: Any) -> None:
-        lines: dict[Any, int] = {}
-        for key, _ in mapping.value:
-            if key.id != "scalar":
-                continue
-            here = key.start_mark.line + 1
-            value = (key.value,) if _is_merge(key) else _value(self._first, key)
-            if value in lines:
-                raise _RefusedError(
-                    f"line {here}: the key '{key.value}' stands twice, in line {lines[value]} too; keep one of them"
-                )
-            lines[value] = here
 
 
 class _Unreadable(str):

@@ -98,7 +98,9 @@ def okvqa_accuracy(answer: str, answers: Sequence[str]) -> float:
         answers: the people's `answer` fields, not their `raw_answer`; at least one.
     """
     given = [level(one_line(text)) for text in answers]
-    return _leave_one_out(given.count(_stems(level(one_line(answer)))), len(given))
+    text = level(one_line(answer))
+    tokenizer, stemmer = _language_tools()
+    return _leave_one_out(given.count(" ".join(stemmer.stem(token) for token in tokenizer.tokenize(text))), len(given))
 
 
 def _leave_one_out(matches: int, people: int) -> float:
@@ -114,20 +116,13 @@ def one_line(text: str) -> str:
 
 def level(text: str) -> str:
     """Punctuation, letter case, number words, articles and contractions levelled; the words joined by single spaces."""
-    tokens = (_NUMBERS.get(word, word) for word in _without_punctuation(text).lower().split())
-    return " ".join(CONTRACTIONS.get(word, word) for word in tokens if word not in _ARTICLES)
-
-
-def _without_punctuation(text: str) -> str:
     every = _COMMA_IN_NUMBER.search(text) is not None
     gone = {mark for mark in _PUNCTUATION if every or f"{mark} " in text or f" {mark}" in text}
     table = str.maketrans({mark: "" if mark in gone else " " for mark in _PUNCTUATION})
-    return _PERIOD.sub("", text.translate(table), count=_MOST_PERIODS)
-
-
-def _stems(text: str) -> str:
-    tokenizer, stemmer = _language_tools()
-    return " ".join(stemmer.stem(token) for token in tokenizer.tokenize(text))
+    tokens = (
+        _NUMBERS.get(word, word) for word in _PERIOD.sub("", text.translate(table), count=_MOST_PERIODS).lower().split()
+    )
+    return " ".join(CONTRACTIONS.get(word, word) for word in tokens if word not in _ARTICLES)
 
 
 @cache

@@ -121,7 +121,17 @@ class DriveLM:
         """
         source, ids = Path(self.options.questions), self.options.ids
         part = part or Part()
-        available = _items(_read(source), self.options.categories)
+        scenes = _read(source)
+        frames = [pair for scene in scenes.values() for pair in scene.key_frames.items()]
+        available: dict[str, _Item] = {}
+        for token, frame in frames:
+            names = _names(frame)
+            for category in self.options.categories:
+                for number, pair in enumerate(frame.QA.get(category, ())):
+                    question, answer = _in_words(pair.Q, names), _in_words(pair.A or "", names)
+                    if question and answer is not None and not _LEFT_OUT.search(pair.Q):
+                        image = Path(frame.image_paths.CAM_FRONT).name
+                        available[f"{token}-{category}-{number}"] = _Item(question, answer, category, image)
         drawn = chosen(available, items, seed, Path(ids) if ids else None, source)
         wanted = [item for item in drawn if part.takes(item)]
         folders = _folders(self.options.images)
@@ -146,21 +156,6 @@ def _read(source: Path) -> dict[str, _Scene]:
             f"{source}: not in DriveLM's layout ({place + ': ' if place else ''}{first['msg']}); "
             "give a file such as v1_1_train_nus.json"
         ) from None
-
-
-def _items(scenes: Mapping[str, _Scene], categories: tuple[Category, ...]) -> dict[str, _Item]:
-    """The questions that the rules above leave, by id: key frame, category, place in its list from 0."""
-    frames = [pair for scene in scenes.values() for pair in scene.key_frames.items()]
-    items: dict[str, _Item] = {}
-    for token, frame in frames:
-        names = _names(frame)
-        for category in categories:
-            for number, pair in enumerate(frame.QA.get(category, ())):
-                question, answer = _in_words(pair.Q, names), _in_words(pair.A or "", names)
-                if question and answer is not None and not _LEFT_OUT.search(pair.Q):
-                    image = Path(frame.image_paths.CAM_FRONT).name
-                    items[f"{token}-{category}-{number}"] = _Item(question, answer, category, image)
-    return items
 
 
 def _names(frame: _Frame) -> dict[str, str]:

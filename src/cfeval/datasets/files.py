@@ -8,7 +8,7 @@ An image that cannot be read is left out, which `init`, `doctor`, `estimate` and
 option `strict` refuse it. Images outside the folder of the file, or outside the folder of images, are refused.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -273,23 +273,17 @@ def _inside(row: Row, options: Plugin) -> Row:
 
 
 def _table(source: Path, question: str) -> Iterator[Row]:
-    """The rows of a CSV or JSONL file; `question` is asked about every image whose row has none."""
-    for place, row in _reader(source)(source):
-        given = {column: value for column, value in row.items() if value is not None}
-        yield _row(place, given | {"question": given.get("question") or question}, source)
-
-
-def _reader(source: Path) -> Callable[[Path], Iterator[tuple[str, dict[str, Any]]]]:
     readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _jsonl}
     if not source.exists():
         raise InputError(f"{source}: no such file or folder")
     if source.suffix.lower() not in readers:
         raise InputError(f"{source}: give a .csv, .tsv or .jsonl file or a folder of images")
-    return readers[source.suffix.lower()]
+    for place, row in readers[source.suffix.lower()](source):
+        given = {column: value for column, value in row.items() if value is not None}
+        yield _row(place, given | {"question": given.get("question") or question}, source)
 
 
 def _folder(source: Path, images: Sequence[Path], question: str) -> Iterator[Row]:
-    """A row for each image of a folder; its id is made of its path."""
     paths = [path.relative_to(source) for path in images]
     ids = ids_of({path.as_posix(): path.with_suffix("").as_posix() for path in paths}, _LONGEST, "image")
     for path in paths:
@@ -314,7 +308,15 @@ def _jsonl(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _row(place: str, row: dict[str, Any], source: Path) -> Row:
-    _check_columns(place, row)
+    for column, value in row.items():
+        if column not in _COLUMNS:
+            if not column:
+                raise InputError(
+                    f"{place}: a cell stands under a column without a name; name the column, or empty its cells"
+                )
+            raise InputError(f"{place}: unknown column {column!r}; {nearest(column, _COLUMNS)}")
+        if not isinstance(value, str):
+            raise InputError(f"{place}: {column} must be text, but got {value!r}")
     try:
         row["id"] = check_id(composed(row["id"]))
     except ValueError as error:
@@ -327,18 +329,6 @@ def _row(place: str, row: dict[str, Any], source: Path) -> Row:
         raise InputError(f"{place}: no image named; the column 'image' holds its path")
     base = source if source.is_dir() else source.parent
     return Row(place=place, image=base / row.pop("image"), **row)
-
-
-def _check_columns(place: str, row: dict[str, Any]) -> None:
-    for column, value in row.items():
-        if column not in _COLUMNS:
-            if not column:
-                raise InputError(
-                    f"{place}: a cell stands under a column without a name; name the column, or empty its cells"
-                )
-            raise InputError(f"{place}: unknown column {column!r}; {nearest(column, _COLUMNS)}")
-        if not isinstance(value, str):
-            raise InputError(f"{place}: {column} must be text, but got {value!r}")
 
 
 class FiledSamples(plugin.Plugin):

@@ -27,7 +27,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import Image, import_encoded, import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
-from cfeval.core.text_files import CsvFile, Row
+from cfeval.core.text_files import CsvFile
 from cfeval.datasets.sample import Dataset, OwnImages, Part, RawSample, as_frozen
 
 LETTERS = "ABCD"
@@ -118,27 +118,22 @@ class ThreeDSRBench:
 
 
 def _rows(source: Path) -> Generator[tuple[str, str, Mapping[str, str]], None, None]:
-    """Every question as it was written: its id, where it stands, and its row."""
     table = CsvFile(source, (), lambda row: row, strict=True)
     key = "qid" if "qid" in table.header else "index"
     missing = [column for column in (key, *COLUMNS) if column not in table.header]
     if missing:
         raise InputError(f"{source}: no column '{missing[0]}'; give 3dsrbench_v1_vlmevalkit.tsv as it was released")
     with closing(iter(table)) as rows:
-        yield from _checked(source, key, rows)
-
-
-def _checked(source: Path, key: str, rows: Iterator[Row]) -> Iterator[tuple[str, str, Mapping[str, str]]]:
-    seen: set[str] = set()
-    for row in rows:
-        item = row.cells[key]
-        if "-" in item:
-            continue
-        place = f"{source}, line {row.line}"
-        if item in seen:
-            raise InputError(f"{place}: question {item} stands there twice; take the file as it was released")
-        seen.add(item)
-        yield item, place, row.cells
+        seen: set[str] = set()
+        for row in rows:
+            item = row.cells[key]
+            if "-" in item:
+                continue
+            place = f"{source}, line {row.line}"
+            if item in seen:
+                raise InputError(f"{place}: question {item} stands there twice; take the file as it was released")
+            seen.add(item)
+            yield item, place, row.cells
 
 
 def _item(place: str, row: Mapping[str, str]) -> _Item:

@@ -95,8 +95,12 @@ def gallery_of(views: Iterable[tuple[Item, Sequence[Item], int]], images: Images
     """
     full = [_View({**about, "more": others}, [_row(item) for item in rows], others) for about, rows, others in views]
     _share(full, images.links)
-    _remove_files(page)
-    on_page = _on_page(full)
+    folder = page.with_suffix(BESIDE)
+    for file in folder.glob("[0-9]*-[0-9]*.html"):
+        file.unlink()
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+    on_page = {image for view in full for place in view.kept for image in view.rows[place].images}
     for number, view in enumerate(full):
         if files := list(_write_files(number, view, images.links, on_page, page)):
             view.about |= {"beside": files, "items": len(view.rows)}
@@ -156,11 +160,6 @@ def _drawn(rows: Sequence[_Row], sizes: Sequence[int], most: int) -> list[int]:
     return []
 
 
-def _on_page(views: Iterable[_View]) -> set[int]:
-    """The images that rows on the page show."""
-    return {image for view in views for place in view.kept for image in view.rows[place].images}
-
-
 def _write_files(number: int, view: _View, links: Sequence[str], on_page: set[int], page: Path) -> Iterator[str]:
     """Write the rows that are not on the page; yields the links to the files."""
     kept = set(view.kept)
@@ -190,12 +189,3 @@ def _parts(rows: Iterable[_Row], links: Sequence[str]) -> Iterator[list[_Row]]:
         filled += size
     if part:
         yield part
-
-
-def _remove_files(page: Path) -> None:
-    """Remove what was written beside the page before."""
-    folder = page.with_suffix(BESIDE)
-    for file in folder.glob("[0-9]*-[0-9]*.html"):
-        file.unlink()
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()

@@ -57,7 +57,6 @@ def rendered(template: str, styles: Sequence[str], scripts: Sequence[str], **con
 
 
 def _hash(text: str) -> str:
-    """As a content security policy names what may run."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

@@ -123,7 +123,6 @@ class _Packed:
 
 
 def _relinked(pattern: re.Pattern[str], text: str, linked: Callable[[str], str]) -> str:
-    """A page with other links where the pattern finds one."""
     return pattern.sub(lambda found: found[1] + html.escape(linked(html.unescape(found[2]))) + found[3], text)
 
 

@@ -202,16 +202,13 @@ def sections_of(
                 uses(*[drawn] if drawn else ())
                 files = [(said, path.with_suffix(f".{ending}")) for ending, said in FILES.items()]
                 files += [(said, drawn.with_suffix(f".{ending}")) for ending, said in DRAWN.items()] if drawn else []
-                links = tuple((said, _link(file, at)) for said, file in files if file.is_file())
+                links = tuple(
+                    (said, quote(Path(os.path.relpath(file, at)).as_posix())) for said, file in files if file.is_file()
+                )
                 yield Section(name, table.render(rows), rows, drawn.read_text(encoding="utf-8") if drawn else "", links)
 
 
-def _link(path: Path, at: Path) -> str:
-    return quote(Path(os.path.relpath(path, at)).as_posix())
-
-
 def _figure_of(study: str, table: str, figures: Mapping[str, Drawing], folder: Path | None) -> Path | None:
-    """The file of the figure that shows a table, as SVG; None where there is none."""
     names = [figure for figure, shown in figures.items() if shown.table == table]
     path = Path(folder or "") / f"{study}_{names[0]}.svg" if folder and names else None
     return path if path and path.is_file() else None

@@ -235,7 +235,6 @@ def meanings(kind: type[Record]) -> dict[str, str]:
 
 
 def _limits(name: str, marks: Sequence[object]) -> tuple[str, ...]:
-    """The columns behind a figure's own."""
     return tuple(name + ending for mark in marks if isinstance(mark, Limits) for ending in mark.endings)
 
 

@@ -162,7 +162,6 @@ def _sums(rows: Sequence[tuple[str, tuple[float, ...]]]) -> Floats:
 
 
 def _redrawn(totals: Floats, rng: np.random.Generator) -> Floats:
-    """The sums over as many clusters, drawn with replacement."""
     drawn: Floats = totals[rng.integers(0, len(totals), len(totals))].sum(axis=0)
     return drawn
 

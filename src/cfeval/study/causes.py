@@ -216,7 +216,6 @@ def _phases(before: Side, after: Side, study: str) -> dict[str, bool]:
 
 
 def _has_records(side: Side, phases: Mapping[str, bool]) -> bool:
-    """Whether a side has any record, or may have one that is not at hand; also where there is nothing to record."""
     try:
         filled = [phase for phase, deep in phases.items() if deep and any(side.entries(side.at(phase)))]
         return not filled or any(next(places(side, side.at(phase), deep), "") for phase, deep in phases.items())
@@ -307,7 +306,6 @@ def _code_changes(old: Mapping[str, str], new: Mapping[str, str], other: Sequenc
 
 
 def _input_changes(old: Mapping[str, str | None], new: Mapping[str, str | None]) -> Iterator[str]:
-    """The inputs that have another hash: prompts, weights, published figures."""
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
             yield f"{name} {_fate(name, old, new)}"

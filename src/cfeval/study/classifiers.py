@@ -19,7 +19,7 @@ from cfeval.core.text_files import read_pairs
 from cfeval.vce.models.class_names import IMAGENET, imagenet
 from cfeval.vce.models.classifier import OutputsError
 from cfeval.vce.models.spelling import NAMED_BY, beside, own_network, spec_of, takes_classes, with_architecture
-from cfeval.vce.originals import Reading, on_cpu, own_images, reading
+from cfeval.vce.originals import on_cpu, own_images, reading
 from cfeval.vce.plugins.image_sets import NAMES
 from cfeval.vce.stages.targets import SHOWN, fitting, surely, the_class, wordnet_if_there
 from cfeval.vce.wordnet import WordNet
@@ -211,7 +211,6 @@ def choose(
 
 
 def _specs(names: Sequence[str], architecture: str, labels: Path | None, option: str) -> dict[str, Spec]:
-    """The classifiers that options name, by the names that they get; their options are checked."""
     specs = [spec_of(text, option) for text in names]
     if architecture and not any(spec["plugin"] == "state_dict" for spec in specs):
         raise InputError(f"--architecture is for {option} state_dict:FILE; leave it out")
@@ -224,7 +223,14 @@ def _specs(names: Sequence[str], architecture: str, labels: Path | None, option:
         registry.check("classifiers", spec, option)
         if NAMED_BY.get(spec["plugin"]) == "path" and not Path(spec["path"]).expanduser().is_file():
             raise InputError(f"{option}: no file {spec['path']}; correct the path")
-        name = _name(spec)
+        value = str(spec.get(NAMED_BY.get(spec["plugin"], ""), spec["plugin"]))
+        if spec["plugin"] == "efficientnet_lite":
+            value = f"lite{value}" if "variant" in spec else "lite0"
+        elif NAMED_BY.get(spec["plugin"]) == "path":
+            value = Path(value).stem
+        elif Path(value).is_dir():
+            value = Path(value).resolve().name
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", value).strip("_.-")[:60] or "classifier"
         by_name[f"{name}-{len(by_name) + 1}" if name in by_name else name] = spec
     if labels:
         own = [spec for spec in by_name.values() if own_network(spec)]
@@ -236,18 +242,6 @@ def _specs(names: Sequence[str], architecture: str, labels: Path | None, option:
     return by_name
 
 
-def _name(spec: Spec) -> str:
-    """What a study calls a classifier."""
-    value = str(spec.get(NAMED_BY.get(spec["plugin"], ""), spec["plugin"]))
-    if spec["plugin"] == "efficientnet_lite":
-        value = f"lite{value}" if "variant" in spec else "lite0"
-    elif NAMED_BY.get(spec["plugin"]) == "path":
-        value = Path(value).stem
-    elif Path(value).is_dir():
-        value = Path(value).resolve().name
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", value).strip("_.-")[:60] or "classifier"
-
-
 def _outputs(name: str, spec: Spec, images: ImageSet, ask: Ask) -> tuple[str, ...]:
     """The names of an own network's outputs where no file has them: the folders', in the order that fits the images.
 
@@ -255,7 +249,11 @@ def _outputs(name: str, spec: Spec, images: ImageSet, ask: Ask) -> tuple[str, ..
     """
     labels = tuple(sorted(images.classes))
     try:
-        read = _reading(name, spec, labels, images)
+        with TemporaryDirectory() as folder:
+            file = Path(folder, CLASSES)
+            file.write_text(class_list(labels), encoding="utf-8")
+            built = registry.build("classifiers", on_cpu({**spec, "classes": str(file)}))
+        read = reading(name, built, own_images(images.spec, images.classes, SIZE))
     except OutputsError as error:
         if error.outputs == IMAGENET:
             return ()
@@ -275,15 +273,6 @@ def _outputs(name: str, spec: Spec, images: ImageSet, ask: Ask) -> tuple[str, ..
     if sorted(given) != sorted(labels):
         raise InputError(f"'{answer}': name {', '.join(labels)}, each once, parted by commas")
     return given
-
-
-def _reading(name: str, spec: Spec, outputs: Sequence[str], images: ImageSet) -> Reading:
-    """How a classifier whose outputs have these names reads the images."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder, CLASSES)
-        file.write_text(class_list(outputs), encoding="utf-8")
-        built = registry.build("classifiers", on_cpu({**spec, "classes": str(file)}))
-    return reading(name, built, own_images(images.spec, images.classes, SIZE))
 
 
 def _matched(images: ImageSet, explained: Mapping[str, Spec], matches: Sequence[str], ask: Ask) -> ImageSet:
@@ -315,7 +304,6 @@ def _matched(images: ImageSet, explained: Mapping[str, Spec], matches: Sequence[
 
 
 def _ask_class(folder: str, label: str, classes: Sequence[str], wordnet: WordNet | None, ask: Ask) -> str:
-    """The class that the user names for a folder."""
     near = fitting(label, classes, wordnet)
     fault = f"no class '{label}'; {f'{_shortened(near)} may be meant' if near else _NONE_SIMILAR}"
     otherwise = f"the classifier has {fault}: name it by --class {folder}=CLASS, or your own outputs by --classes FILE"
@@ -341,7 +329,6 @@ def _trial_notes(name: str, spec: Spec, images: ImageSet) -> Iterator[str]:
 def _oracles(
     names: Sequence[str], labels: Path | None, explained: Mapping[str, Spec], images: ImageSet, loads: bool
 ) -> Oracles:
-    """The oracles that options name, or one of another family than the classifier."""
     if list(names) == ["none"]:
         return Oracles()
     if names:
@@ -372,7 +359,6 @@ def _oracles(
 
 
 def _oracle_name(explained: Mapping[str, Spec], name: str) -> str:
-    """The name of an oracle, which no classifier may have."""
     return f"{name}-oracle" if name in explained else name
 
 
@@ -404,7 +390,6 @@ def misfits(named: Mapping[str, Spec], images: ImageSet) -> Iterator[str]:
 
 
 def _class_names(spec: Spec) -> tuple[str, ...] | None:
-    """The classes that a classifier tells apart; None where that is not known before it is loaded."""
     with suppress(CfevalError):
         return registry.class_names("classifiers", spec)
     return None

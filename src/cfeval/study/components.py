@@ -14,7 +14,7 @@ from cfeval.core.registry import Used
 from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
 from cfeval.cvqa.config import used_by_cvqa
 from cfeval.edct.config import FAMILIES, Edct, used_by_edct
-from cfeval.edct.files import Wording, conversation_prompts
+from cfeval.edct.files import conversation_prompts
 from cfeval.inference.remote.providers import on_this_machine
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import Vce, used_by_vce
@@ -39,18 +39,13 @@ def missing_files(family: str, spec: Mapping[str, Any], protocols: Collection[st
     for file in registry.dependencies(family, spec, protocols):
         if not file.endswith("/") and not Path(file).is_file():  # of folders, plugins speak themselves
             fault = f"the file {file} is missing; "
-            own = (text for text in _faults(family, spec, protocols) if text.startswith(fault))
+            faults = []
+            with suppress(Exception):
+                for finding in registry.diagnose(family, spec, offline=True, protocols=protocols):
+                    if not finding.fine:
+                        faults.append(finding.text)
+            own = (text for text in faults if text.startswith(fault))
             yield next(own, f"{fault}correct the path, or put the file there")
-
-
-def _faults(family: str, spec: Mapping[str, Any], protocols: Collection[str]) -> list[str]:
-    """What a plugin finds wrong while a file of it is missing; where that stops it, what it found before."""
-    faults = []
-    with suppress(Exception):
-        for finding in registry.diagnose(family, spec, offline=True, protocols=protocols):
-            if not finding.fine:
-                faults.append(finding.text)
-    return faults
 
 
 def check_params(content: Any, where: str = "params.yaml") -> Params:
@@ -78,7 +73,13 @@ def check_plugins(params: Params, where: str) -> Params:
                     raise ParamsError(f"{where}: {place}: {fault}")
     if params.edct and params.edct.prompts:
         for wording in dict.fromkeys(target.wording for target in params.edct.vlms.values()):
-            _check_prompts(params.edct.prompts, wording, f"{where}: edct.prompts")
+            place = f"{where}: edct.prompts"
+            if not Path(params.edct.prompts).is_dir():
+                raise ParamsError(f"{place}: no folder {params.edct.prompts}; leave it empty for the package's prompts")
+            try:
+                conversation_prompts(params.edct.prompts, wording)
+            except InputError as error:
+                raise ParamsError(f"{place}: {error}; leave it empty for the package's prompts") from None
     for fault in unfit(params.edct) if params.edct else ():
         raise ParamsError(f"{where}: {fault}")
     for fault in unknown_classes(params.vce) if params.vce else ():
@@ -117,15 +118,6 @@ def require_packages(params: Params, where: str, evaluations: Collection[str]) -
             raise PluginError(fault)
 
 
-def _check_prompts(folder: str, wording: Wording, place: str) -> None:
-    if not Path(folder).is_dir():
-        raise ParamsError(f"{place}: no folder {folder}; leave it empty for the package's prompts")
-    try:
-        conversation_prompts(folder, wording)
-    except InputError as error:
-        raise ParamsError(f"{place}: {error}; leave it empty for the package's prompts") from None
-
-
 def unfit(study: Edct) -> Iterator[str]:
     """A line for each target or editor that a condition gives items of which it can do nothing with any.
 
@@ -152,18 +144,14 @@ def unfit(study: Edct) -> Iterator[str]:
                 continue
             item = first(dataset)
             if item is not None and not demand.met(item):
-                yield _misfit(study, dataset, section, name, demand)
-
-
-def _misfit(study: Edct, dataset: str, section: str, name: str, demand: registry.Demand) -> str:
-    role = "target" if section == "vlms" else "editor"
-    fitting = [other for other, spec in study.datasets.items() if spec.plugin in demand.datasets]
-    allowed = ", ".join(fitting) if fitting else f"none here, one of the plugin {' or '.join(demand.datasets)} has"
-    return (
-        f"edct: the {role} '{name}' (plugin {getattr(study, section)[name].plugin}) needs {demand.what}, which the "
-        f"dataset '{dataset}' does not have; datasets that have: {allowed}; take '{name}' out of the conditions of "
-        f"'{dataset}', or name another {role} there"
-    )
+                role = "target" if section == "vlms" else "editor"
+                fitting = [other for other, spec in study.datasets.items() if spec.plugin in demand.datasets]
+                none = f"none here, one of the plugin {' or '.join(demand.datasets)} has"
+                yield (
+                    f"edct: the {role} '{name}' (plugin {getattr(study, section)[name].plugin}) needs {demand.what}, "
+                    f"which the dataset '{dataset}' does not have; datasets that have: {', '.join(fitting) or none}; "
+                    f"take '{name}' out of the conditions of '{dataset}', or name another {role} there"
+                )
 
 
 def unknown_classes(study: Vce) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`cfeval doctor`: look at everything at once, each within a time limit; what goes wrong in a check is a finding."""
+"""`cfeval doctor` and `cfeval check`: look at all of a study before it runs, or at its params.yaml alone."""
 
 import shutil
 import tempfile
@@ -30,7 +30,15 @@ from cfeval.edct.files import conversation_prompts
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.prices import load_prices, missing_price
 from cfeval.inference.remote.settings import paid, use
-from cfeval.study.components import FAMILIES_OF, missing_files, unfit, unknown_classes, used
+from cfeval.study.components import (
+    FAMILIES_OF,
+    check_plugins,
+    missing_files,
+    missing_packages,
+    unfit,
+    unknown_classes,
+    used,
+)
 from cfeval.study.estimate import calls_to_go
 from cfeval.study.probe import Probe, announcement, probes, send
 from cfeval.vce.originals import of_classifiers
@@ -292,7 +300,6 @@ def _print(name: str, finding: Diagnostic) -> None:
 
 
 def _disk_findings(folder: Path) -> Iterator[Diagnostic]:
-    """Whether a folder can be written, and how much is free there."""
     ensure_writable(folder / "x")
     place = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.is_dir())
     try:
@@ -311,7 +318,6 @@ def _disk_findings(folder: Path) -> Iterator[Diagnostic]:
 
 
 def _cache_findings(calls: Calls) -> Iterator[Diagnostic]:
-    """Whether the response cache is whole, what it holds, and what the budget allows."""
     path = Path(calls.cache)
     if not path.exists():
         ensure_writable(path)
@@ -335,7 +341,6 @@ def _cache_findings(calls: Calls) -> Iterator[Diagnostic]:
 
 
 def _price_findings(calls: Calls, uses: Sequence[Used]) -> Iterator[Diagnostic]:
-    """Whether the price lists can be read, and which of the study's models they have."""
     price_list = load_prices(calls.prices)
     models = {call.model for use in uses for call in registry.estimate_calls(use.family, use.spec, use.protocols)}
     for model in sorted(models):
@@ -350,7 +355,6 @@ def _price_findings(calls: Calls, uses: Sequence[Used]) -> Iterator[Diagnostic]:
 
 
 def _gpu_findings(plugins: Sequence[str]) -> Iterator[Diagnostic]:
-    """Which GPUs torch finds, for the plugins of these names."""
     import torch
 
     names = ", ".join(plugins)
@@ -365,3 +369,49 @@ def _gpu_findings(plugins: Sequence[str]) -> Iterator[Diagnostic]:
         free, total = torch.cuda.mem_get_info(number)
         name = torch.cuda.get_device_name(number)
         yield Diagnostic(True, f"{number}: {name}, {free / _GIB:.0f} of {total / _GIB:.0f} GiB free")
+
+
+def run_check(
+    folder: Folder = Path(),
+    params: ParamsFiles = None,
+    seconds: Annotated[
+        float, typer.Option(min=1, help="How long to wait for classifiers; one that takes longer is reported as slow.")
+    ] = SECONDS,
+) -> None:
+    """Check params.yaml: every key, plugin and option.
+
+    Of vce, also show how your images are prepared and how many of them each classifier reads rightly.
+    """
+    with study_in(folder, params) as files:
+        checked = check_plugins(load(*files), named(files))
+        missing = missing_packages(checked, named(files))
+        reading_lines = [] if "vce" in missing else list(_originals(checked, named(files), seconds))
+        print(f"{named(files)} is valid: {'; '.join(_conditions(checked))}")
+        for line in [*(f"{study} cannot run here: {fault}" for study, fault in missing.items()), *reading_lines]:
+            print(line)
+
+
+def _conditions(params: Params) -> list[str]:
+    lines = []
+    if params.edct:
+        pairs = len(params.edct.pair_conditions())
+        lines.append(
+            f"edct has {len(params.edct.conditions())} conditions, {params.edct.items} items of each dataset"
+            + f"; {pairs} conditions of given pairs, {params.edct.items} pairs of each set" * bool(pairs)
+        )
+    if params.vce:
+        lines.append(f"vce has {len(params.vce.all_conditions())} conditions, {params.vce.images} images of each class")
+    if params.cvqa:
+        builds = len(params.cvqa.builds_asked())
+        lines.append(f"cvqa has {len(params.cvqa.all_conditions())} conditions and {builds} question sets to build")
+    return lines
+
+
+def _originals(params: Params, where: str, seconds: float) -> Iterator[str]:
+    """How classifiers read the user's images; InputError where one cannot be loaded or says what is no number."""
+    check = originals_check(params, used(params))
+    for _, findings in look([check] if check else [], seconds):
+        for finding in findings:
+            if not finding.fine:
+                raise InputError(f"{where}: vce.classifiers.{finding.text}")
+            yield f"warning: {finding.text}" if finding.warns else finding.text

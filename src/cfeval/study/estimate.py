@@ -81,7 +81,24 @@ def run(
     if as_json:
         print(json.dumps(_as_json(estimate), indent=2, ensure_ascii=False))
     else:
-        _show(estimate)
+        console = Console(highlight=False) if sys.stdout.isatty() else Console(width=WIDTH, highlight=False)
+        if estimate.lines:
+            console.print(_stages(estimate), "", _models(estimate), "", sep="\n")
+            if any(estimate.per_item.values()):
+                table = _table("stage", *(f"{items} items" for items in estimate.per_item))
+                table.title, table.title_justify = "Calls for an item and model under test, typically", "left"
+                for stage in next(iter(estimate.per_item.values())):
+                    table.add_row(stage, *(f"{calls[stage]:.1f}" for calls in estimate.per_item.values()))
+                table.add_section()
+                table.add_row("all", *(f"{sum(calls.values()):.1f}" for calls in estimate.per_item.values()))
+                console.print(table, "", sep="\n")
+            for line in [*_shared(estimate), *_assumptions(estimate)]:
+                print(line)
+        elif not estimate.notes:
+            print("No hosted model is called: the study costs nothing.")
+        notes = [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]
+        for note in [*notes, *estimate.advice]:
+            print(note)
 
 
 def _estimate(params: Params, where: str) -> Estimate:
@@ -146,7 +163,6 @@ class _Counts:
 
 
 def _edct(study: Edct) -> tuple[list[Line], _Counts]:
-    """The calls of the edct study, and the items of its datasets and sets of pairs."""
     prompts = conversation_prompts(study.prompts or "")
     if not any(use.resources.api for use in used_by_edct(study)):
         return [], _Counts()
@@ -179,7 +195,6 @@ def calls_per_item(study: Edct, items: int) -> dict[str, float]:
 
 
 def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
-    """What the cvqa study adds, and where its questions cannot be counted."""
     study, notes = params.cvqa, []
     if study is None or not any(use.resources.api for use in used_by_cvqa(study)):
         return [], []
@@ -234,21 +249,6 @@ def _held(path: Path) -> dict[str, Held]:
     return held
 
 
-def _show(estimate: Estimate) -> None:
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=WIDTH, highlight=False)
-    if estimate.lines:
-        console.print(_stages(estimate), "", _models(estimate), "", sep="\n")
-        if any(estimate.per_item.values()):
-            console.print(_per_item(estimate), "", sep="\n")
-        for line in [*_shared(estimate), *_assumptions(estimate)]:
-            print(line)
-    elif not estimate.notes:
-        print("No hosted model is called: the study costs nothing.")
-    notes = [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]
-    for note in [*notes, *estimate.advice]:
-        print(note)
-
-
 def _stages(estimate: Estimate) -> Table:
     table = _table("stage", "protocol", "plugin", "model", "calls", "tokens in", "tokens out", "images", "USD")
     for line in estimate.lines:
@@ -278,16 +278,6 @@ def _models(estimate: Estimate) -> Table:
     table.add_section()
     typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
     table.add_row("all", *_cells(typical, most), _total_usd(estimate.models), *_cache_cells(estimate.models))
-    return table
-
-
-def _per_item(estimate: Estimate) -> Table:
-    table = _table("stage", *(f"{items} items" for items in estimate.per_item))
-    table.title, table.title_justify = "Calls for an item and model under test, typically", "left"
-    for stage in next(iter(estimate.per_item.values())):
-        table.add_row(stage, *(f"{calls[stage]:.1f}" for calls in estimate.per_item.values()))
-    table.add_section()
-    table.add_row("all", *(f"{sum(calls.values()):.1f}" for calls in estimate.per_item.values()))
     return table
 
 
@@ -339,14 +329,12 @@ def _total(models: list[ModelLine], most: bool) -> float | None:
 
 
 def _total_usd(models: list[ModelLine]) -> str:
-    """The total as it is shown: with `+ ?` where the price of some models is not known."""
     usd = [total for most in (False, True) if (total := _total(models, most)) is not None]
     unknown = any(model.price is None for model in models)
     return " + ".join([*([_range(*(f"{each:,.2f}" for each in usd))] if usd else []), *(["?"] if unknown else [])])
 
 
 def _shared(estimate: Estimate) -> list[str]:
-    """What protocols beyond the first add, where there are any."""
     calls = added(estimate.lines)
     if len(calls) < 2:
         return []

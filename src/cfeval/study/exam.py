@@ -53,18 +53,13 @@ def run(
         if verifier:
             write_verifier_exam(_verifier(study, verifier, where), table, seed, cases)
         else:
-            write_exam(_judge(study, judge, where), table, seed, cases)
-
-
-def _judge(study: Edct, name: str, where: str) -> dict[str, Any]:
-    name = name or next(iter(study.judges), "")
-    if name not in study.judges:
-        raise InputError(f"edct.judges of {where} has no '{name}'; {nearest(name, study.judges)}")
-    return study.judges[name].plugin_options()
+            name = judge or next(iter(study.judges), "")
+            if name not in study.judges:
+                raise InputError(f"edct.judges of {where} has no '{name}'; {nearest(name, study.judges)}")
+            write_exam(study.judges[name].plugin_options(), table, seed, cases)
 
 
 def _verifier(study: Edct, name: str, where: str) -> dict[str, Any]:
-    """A verifier of the study, or the one by which an editor checks its own edits."""
     specs = {each: spec.plugin_options() for each, spec in study.verifiers.items()}
     for editor, spec in study.editors.items():
         gate = [part for family, part in registry.components("editors", spec.plugin_options()) if family == "verifiers"]

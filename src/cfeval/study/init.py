@@ -222,7 +222,6 @@ def _vce_draft(name: str, chosen: Chosen, place: Path) -> _Draft:
 
 
 def _helper_notes(targets: Mapping[str, Model], helpers: Roles) -> Iterator[str]:
-    """What to know about the models that a study uses beside those under test."""
     if helpers.judge in targets.values():
         yield "The model under test also judges itself; a different judge is better: --judge PROVIDER/MODEL"
     if note := texts.editor_note(helpers.editor):

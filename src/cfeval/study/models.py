@@ -217,7 +217,6 @@ def _checked(base_url: str, named: str) -> str:
 
 
 def _capable(editor: bool) -> list[str]:
-    """The providers whose models edit images, or answer questions."""
     return [name for name, rules in PROVIDERS.items() if (rules.edits if editor else rules.chat)]
 
 

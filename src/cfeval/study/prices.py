@@ -18,7 +18,7 @@ from cfeval.core.folder import PARAMS, ParamsFiles, study_in
 from cfeval.core.yaml_files import dump_yaml
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
-from cfeval.inference.remote.prices import PLACE, Price, Prices, load_prices, read
+from cfeval.inference.remote.prices import PLACE, Price, load_prices, read
 from cfeval.inference.remote.provider_table import PROVIDERS
 from cfeval.inference.remote.providers import checked_base_url, get
 
@@ -45,7 +45,16 @@ def run(
     if refresh:
         print(_refreshed(Path(file) if file else PLACE, base_url))
     else:
-        _show(load_prices(file))
+        prices = load_prices(file)
+        table = Table(title=f"USD per million tokens and per generated image; own prices: {prices.file}", box=SIMPLE)
+        for name in ("model", "input", "image input", "output", "image", "read", "source"):
+            is_text = name in ("model", "read", "source")
+            table.add_column(name, justify="left" if is_text else "right", overflow="fold")
+        for model, price in sorted(prices.lines().items()):
+            figures = (price.input, price.image_input, price.output, price.image)
+            source = f"own: {price.source}" if model in prices.own else price.source
+            table.add_row(model, *("" if usd is None else f"{usd:g}" for usd in figures), str(price.date), source)
+        Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
 def _own_list(params: list[str] | None) -> str:
@@ -54,18 +63,6 @@ def _own_list(params: list[str] | None) -> str:
         return ""
     with study_in(Path(), params) as files:
         return load(*files).calls.prices
-
-
-def _show(prices: Prices) -> None:
-    table = Table(title=f"USD per million tokens and per generated image; own prices: {prices.file}", box=SIMPLE)
-    for name in ("model", "input", "image input", "output", "image", "read", "source"):
-        is_text = name in ("model", "read", "source")
-        table.add_column(name, justify="left" if is_text else "right", overflow="fold")
-    for model, price in sorted(prices.lines().items()):
-        figures = (price.input, price.image_input, price.output, price.image)
-        source = f"own: {price.source}" if model in prices.own else price.source
-        table.add_row(model, *("" if usd is None else f"{usd:g}" for usd in figures), str(price.date), source)
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
 def _refreshed(file: Path, base_url: str) -> str:
@@ -124,5 +121,4 @@ def _usd(value: Any) -> float | None:
 
 
 def _rounded(usd: float) -> float:
-    """Without the traces of a product of floats."""
     return float(f"{usd:.6g}")

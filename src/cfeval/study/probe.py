@@ -130,7 +130,11 @@ def _probes_of(plugin: Used, family: str, spec: Mapping[str, Any]) -> Iterator[P
     parts = options.components()
     if isinstance(options, ChatPlugin):
         if registry.resources("chat", options.model).api:
-            yield _of_role(plugin, options)
+            protocols = plugin.protocols if options.by_protocol else ("",)
+            forms = [form for protocol in protocols for form in options.forms(protocol) if form.schema]
+            forms.sort(key=lambda form: not form.seen)
+            question = options.prompt(forms[0]) if forms else None
+            yield Probe(plugin.place, "chat", options.model, question is not None and question.form.seen, question)
         parts = [part for part in parts if part != ("chat", options.model)]
     elif family in ("chat", "editors") and not parts and options.resources().api:
         name = str(getattr(options, "model", spec["plugin"]))
@@ -138,15 +142,6 @@ def _probes_of(plugin: Used, family: str, spec: Mapping[str, Any]) -> Iterator[P
         yield Probe(plugin.place, family, spec, any(recipient.images for recipient in sent if recipient.model == name))
     for part, part_spec in parts:
         yield from _probes_of(plugin, part, part_spec)
-
-
-def _of_role(plugin: Used, options: ChatPlugin) -> Probe:
-    """The model of a role; where the role has several questions, one that shows an image goes before others."""
-    protocols = plugin.protocols if options.by_protocol else ("",)
-    forms = [form for protocol in protocols for form in options.forms(protocol) if form.schema]
-    forms.sort(key=lambda form: not form.seen)
-    question = options.prompt(forms[0]) if forms else None
-    return Probe(plugin.place, "chat", options.model, question is not None and question.form.seen, question)
 
 
 def announcement(wanted: Sequence[Probe], prices: Prices) -> str:
@@ -227,7 +222,6 @@ def _settings(calls: Calls, waits: bool) -> Iterator[None]:
 
 
 def _works(probe: Probe, reply: Reply) -> str:
-    """What a good reply shows of a model."""
     if isinstance(reply, EditReply):
         return f"edits images (came back as {reply.details.get('came_as', 'an image')})"
     takes = "takes images" if probe.seeing else "takes texts"
@@ -238,7 +232,6 @@ def _works(probe: Probe, reply: Reply) -> str:
 
 
 def _doubts(probe: Probe, reply: Reply) -> Iterator[str]:
-    """What may go wrong although the reply is good."""
     if isinstance(reply, ParsedReply) and len(reply.calls) > 1:
         yield "only when it was asked a second time: many items will take two calls"
     if (

@@ -65,7 +65,18 @@ def differences(
         InputError: the step is none that makes tables.
     """
     scratch.mkdir(parents=True, exist_ok=True)
-    args = _args(step, scratch, moved)
+    if not makes_tables(step):
+        raise InputError(f"{step['options'].get('')}: no step that makes tables; the record is not one of cfeval's")
+    study_file, text = scratch / "study.json", json.dumps(step["options"].get(STUDY))
+    for name, place in moved.items():
+        text = text.replace(json.dumps(name), json.dumps(place))
+    study_file.write_text(text, encoding="utf-8")
+    options: dict[str, Any] = {**step["options"], "--out": str(scratch / _TABLES), STUDY: str(study_file)}
+    args = [str(word) for word in options.pop("")]
+    for name, value in options.items():
+        if not isinstance(value, str) or (name not in ("--out", STUDY) and not is_inside(value)):
+            raise InputError(f"{name} of a step that makes tables: {value!r}; the record is not one of cfeval's")
+        args.append(f"{name}={value}")
     try:
         _run(args, folder)
     except CfevalError as error:
@@ -182,23 +193,6 @@ def _lay_out(folder: Path, results: Path, kept: Kept) -> str:
 def _link(place: Path, target: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     place.symlink_to(target.resolve())
-
-
-def _args(step: Step, scratch: Path, moved: Mapping[str, str]) -> list[str]:
-    """The command of a step, with its output in another folder, and what it is told of the study in a file there."""
-    if not makes_tables(step):
-        raise InputError(f"{step['options'].get('')}: no step that makes tables; the record is not one of cfeval's")
-    study_file, text = scratch / "study.json", json.dumps(step["options"].get(STUDY))
-    for name, place in moved.items():
-        text = text.replace(json.dumps(name), json.dumps(place))
-    study_file.write_text(text, encoding="utf-8")
-    options: dict[str, Any] = {**step["options"], "--out": str(scratch / _TABLES), STUDY: str(study_file)}
-    args = [str(word) for word in options.pop("")]
-    for name, value in options.items():
-        if not isinstance(value, str) or (name not in ("--out", STUDY) and not is_inside(value)):
-            raise InputError(f"{name} of a step that makes tables: {value!r}; the record is not one of cfeval's")
-        args.append(f"{name}={value}")
-    return args
 
 
 def _run(args: Sequence[str], folder: Path) -> None:

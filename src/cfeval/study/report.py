@@ -93,7 +93,6 @@ def _follow(study: Whole, folder: Path, report: Path, show: bool) -> None:
 
 
 def _open(page: Path) -> None:
-    """Open a page in a browser; InputError where none can be started."""
     if not webbrowser.open(page.absolute().as_uri()):
         raise InputError(f"could not start a browser; open {page.absolute()} in one")
 
@@ -195,7 +194,6 @@ def write_page(
 
 
 def _make_tables(evaluation: str, shown: Shown, results: Path) -> str:
-    """Make tables and figures; why there are none where they cannot be made yet."""
     try:
         with Path(os.devnull).open("w", encoding="utf-8") as nothing, redirect_stdout(nothing):
             run_tables, run_figures = (load(f"cfeval.{evaluation}.cli:run_{name}") for name in ("tables", "figures"))
@@ -207,7 +205,6 @@ def _make_tables(evaluation: str, shown: Shown, results: Path) -> str:
 
 
 def _step_counts(jobs: Sequence[Job], finished: Iterable[str]) -> Iterator[tuple[str, int, int]]:
-    """The steps in order, each with how many of its jobs are done and how many it has."""
     every, ended = Counter(map(_step, jobs)), set(finished)
     done = Counter(_step(job) for job in jobs if job.name in ended)
     for step, number in every.items():
@@ -252,7 +249,13 @@ def _edct(study: Any, shards: int, left: Sequence[Job], results: Path) -> Shown:
         if all(file.exists() for file in stage_files(results, "items", condition, shards))
     ]
     for condition in begun:
-        _fill(results, [file for stage in STAGES for file in stage_files(results, stage, condition, shards)])
+        files = [file for stage in STAGES for file in stage_files(results, stage, condition, shards)]
+        inside = results.resolve()
+        for file in files:
+            if not file.exists():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                assert file.parent.resolve().is_relative_to(inside), f"{file} would lie in the results"
+                file.touch()
     names = (*made, *(["pairs"] if of_pairs else []))
     figures = [figure for figure in asked.figures_of(study) if FIGURES[figure].table in names]
     return Shown(
@@ -308,13 +311,3 @@ def complete(conditions: Sequence[C], left: Iterable[Job]) -> tuple[C, ...]:
         return bool(shared) and all(names[name] == getattr(condition, name) for name in shared)
 
     return tuple(condition for condition in conditions if not any(is_of(names, condition) for names in wildcards))
-
-
-def _fill(results: Path, files: Iterable[Path]) -> None:
-    """Put an empty file where a record file is not there yet."""
-    inside = results.resolve()
-    for file in files:
-        if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            assert file.parent.resolve().is_relative_to(inside), f"{file} would lie in the results"
-            file.touch()

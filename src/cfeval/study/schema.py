@@ -60,31 +60,25 @@ def schema() -> dict[str, Any]:
             _of_names(values).pop("$ref")
     listed = list(families)
     for family in listed:
-        definitions[f"plugin.{family}"] = _family(family)
+        options = []
+        for name, kind in registry.options(family).items():
+            options_schema = kind.model_json_schema(ref_template=f"#/$defs/plugin.{family}/$defs/{{model}}")
+            options_schema.pop("$defs", None)
+            then = {"properties": {key: _option(value) for key, value in options_schema.get("properties", {}).items()}}
+            options.append({"if": {"properties": {"plugin": {"const": name}}}, "then": then})
+        definitions[f"plugin.{family}"] = {
+            "type": "object",
+            "required": ["plugin"],
+            "properties": {"plugin": {"anyOf": [{"enum": list(registry.names(family))}, {"type": "string"}]}},
+            "allOf": options,
+        }
         listed += [part for part in _components(family) if part not in listed]
     return content
 
 
 def _of_names(section: dict[str, Any]) -> dict[str, Any]:
-    """The schema of what stands behind the names of a section."""
     values: dict[str, Any] = next(iter(section["patternProperties"].values()))
     return values
-
-
-def _family(family: str) -> dict[str, Any]:
-    """A plugin of a family: one of those that come with cfeval, with its options, or one of another package."""
-    options = []
-    for name, kind in registry.options(family).items():
-        options_schema = kind.model_json_schema(ref_template=f"#/$defs/plugin.{family}/$defs/{{model}}")
-        options_schema.pop("$defs", None)
-        then = {"properties": {key: _option(value) for key, value in options_schema.get("properties", {}).items()}}
-        options.append({"if": {"properties": {"plugin": {"const": name}}}, "then": then})
-    return {
-        "type": "object",
-        "required": ["plugin"],
-        "properties": {"plugin": {"anyOf": [{"enum": list(registry.names(family))}, {"type": "string"}]}},
-        "allOf": options,
-    }
 
 
 def _option(value: dict[str, Any]) -> dict[str, Any]:

@@ -72,6 +72,12 @@ def summary(params: Params, root: str, folder: Path) -> dict[str, Any]:
         if getattr(params, evaluation)
         for condition in of_tables(Path(root, evaluation, "tables"))
     ]
+    file = Path(params.calls.cache)
+    rows: list[dict[str, Any]] = []
+    if file.is_file():
+        with closing(ResponseCache(file)) as cache:
+            rows = cache.ledger()
+    columns = {"sent": "sent", "usd": "paid_usd", "maybe_usd": "maybe_paid_usd"}
     return {
         "study": str(folder),
         "results": str(folder / root),
@@ -80,7 +86,7 @@ def summary(params: Params, root: str, folder: Path) -> dict[str, Any]:
         "missing": sum(condition["missing"] for condition in conditions),
         "report": str(folder / report_of(params, root)),
         "reports": {name: str(folder / report_of(params, root, name)) for name in evaluations_of(params)},
-        "cost": _cost(Path(params.calls.cache)),
+        "cost": {name: sum(row[column] or 0 for row in rows) for name, column in columns.items()},
     }
 
 
@@ -131,16 +137,6 @@ def _interval(row: Row, name: str) -> dict[str, float | None]:
 
 def _number(text: str) -> float | None:
     return float(text) if text else None
-
-
-def _cost(file: Path) -> dict[str, float | int]:
-    """What all calls of the study's response cache have cost, in USD; up to `maybe_usd` more may have been paid."""
-    rows: list[dict[str, Any]] = []
-    if file.is_file():
-        with closing(ResponseCache(file)) as cache:
-            rows = cache.ledger()
-    columns = {"sent": "sent", "usd": "paid_usd", "maybe_usd": "maybe_paid_usd"}
-    return {name: sum(row[column] or 0 for row in rows) for name, column in columns.items()}
 
 
 def outcomes(params: Params, root: str) -> list[str]:
@@ -236,7 +232,6 @@ def _cvqa_rows(tables: Path) -> list[Shown]:
 
 
 def _rows(file: Path) -> list[Row]:
-    """The rows of a table; none where it was not made."""
     if not file.is_file():
         return []
     with file.open(encoding="utf-8", newline="") as lines:

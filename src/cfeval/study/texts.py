@@ -231,7 +231,6 @@ def edct_params(
 
 
 def _variants(targets: Mapping[str, Any], repeats: int, wordings: bool) -> dict[str, Any]:
-    """The targets, each followed by its repeats and by itself in the second wording."""
     variants_of: dict[str, Any] = {}
     for name, spec in targets.items():
         variants: dict[str, dict[str, Any]] = {"": {}, **{f"repeat-{n}": {"repeat": n} for n in range(2, repeats + 1)}}

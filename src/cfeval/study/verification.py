@@ -12,7 +12,7 @@ from cfeval.core.folder import EVALUATIONS, check_evaluations, study_in
 from cfeval.core.record import Records, forget, option, steps
 from cfeval.core.registry import places
 from cfeval.core.vouching import vouched
-from cfeval.study.unscored import unscored
+from cfeval.study.outcomes import unscored
 from cfeval.study.whole import Job, Whole, outdated, whole
 
 _ANY, _STUDY = "For all", "cfeval verify [DIR]"
@@ -279,7 +279,6 @@ class Results:
 
 
 def _short(faults: Iterable[str]) -> str:
-    """The first of some faults, on a line."""
     lines = list(faults)
     more = f"; and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
     return "; ".join(lines[:_SHOWN]) + more

@@ -83,7 +83,6 @@ class Tried:
     wants: str = ""
 
     def _repr_png_(self) -> bytes | None:
-        """Both images, for a notebook."""
         if self.counterfactual is None:
             return self.original.png
         return Image.from_pixels(side_by_side(self.original.pixels, self.counterfactual.pixels)).png
@@ -132,7 +131,22 @@ def _tried(
     use(loaded.calls.model_copy(update={"batches": False}))
     use_offline_cache(offline)
     study = loaded.edct
-    chosen = _choose(study, names, where)
+    name = names["vlm"] or _models(study)[0]
+    chosen = {"vlm": _plugin(study, "vlm", name, where)}
+    conditions = [condition for condition in study.conditions() if condition.vlm == name]
+    open_roles = [role for role in _HELPERS if not names[role]]
+    if not conditions and open_roles:
+        options = ", ".join(f"--{role}" for role in open_roles)
+        raise InputError(
+            f"{where}: no condition of edct.tables has the model '{name}', so its helpers are unknown; name them by "
+            f"{options}, or add the model to a table"
+        )
+    conditions.sort(key=lambda condition: -sum(getattr(condition, role) == names[role] for role in _HELPERS))
+    editor = _editor(study, [condition.editor for condition in conditions], names["editor"], where)
+    conditions.sort(key=lambda condition: condition.editor != editor.name)
+    for role in ("writer", "judge"):
+        chosen[role] = _plugin(study, role, names[role] or str(getattr(conditions[0], role)), where)
+    chosen["editor"] = editor
     plugins = {role: registry.build(plugin.family, plugin.spec) for role, plugin in chosen.items()}
     if not offline:
         report("recipients", recipient_lines(loaded, chosen.values()))
@@ -173,13 +187,17 @@ def run(
         write_bytes(out / "counterfactual.png", tried.counterfactual.png)
         write_bytes(out / "both.png", tried._repr_png_() or b"")
         shown.insert(len(shown) - bool(tried.calls), ("images", f"{out}/both.png"))
-    _show(shown)
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, text in shown:
+        # What a model said is shown as it is, never read as markup.
+        printable = "".join(character for character in text if character.isprintable() or character == "\n")
+        table.add_row(f"[bold]{name}[/bold]", Text(printable))
+    Console().print(table)
     if tried.wants:
         raise PluginError(tried.wants)
 
 
 def _print_progress(stage: str, results: Iterable[Any]) -> Iterable[Any]:
-    """Print on stderr what begins, or the lines themselves."""
     lines = [f"{_DOING[stage]} …"] if stage in _DOING else list(results)
     print("\n".join(lines), file=sys.stderr, flush=True)
     return results
@@ -188,8 +206,6 @@ def _print_progress(stage: str, results: Iterable[Any]) -> Iterable[Any]:
 def _go_through(
     sample: Sample, image: Image, plugins: Mapping[str, Any], prompts: Prompts, seed: int, report: Report
 ) -> Tried:
-    """All stages for one sample."""
-
     def first(stage: str, results: Iterable[T]) -> T:
         """The result for the one item."""
         result: T
@@ -258,7 +274,6 @@ def _verdict(verdict: Verdict) -> str:
 
 
 def _plugin(study: Edct, role: str, name: str, where: str) -> Used:
-    """The plugin of a name in the section of a role, its options checked."""
     section = _SECTIONS[role]
     specs: dict[str, Spec] = getattr(study, section)
     if name not in specs:
@@ -268,31 +283,7 @@ def _plugin(study: Edct, role: str, name: str, where: str) -> Used:
     return plugin
 
 
-def _choose(study: Edct, given: Mapping[str, str], where: str) -> dict[str, Used]:
-    """A plugin for each role: the one given by name, else that of the model's first condition.
-
-    Conditions come first that have most of the names given. Without a name, the model is that of the first condition.
-    """
-    name = given["vlm"] or _models(study)[0]
-    chosen = {"vlm": _plugin(study, "vlm", name, where)}
-    conditions = [condition for condition in study.conditions() if condition.vlm == name]
-    open_roles = [role for role in _HELPERS if not given[role]]
-    if not conditions and open_roles:
-        options = ", ".join(f"--{role}" for role in open_roles)
-        raise InputError(
-            f"{where}: no condition of edct.tables has the model '{name}', so its helpers are unknown; name them by "
-            f"{options}, or add the model to a table"
-        )
-    conditions.sort(key=lambda condition: -sum(getattr(condition, role) == given[role] for role in _HELPERS))
-    editor = _editor(study, [condition.editor for condition in conditions], given["editor"], where)
-    conditions.sort(key=lambda condition: condition.editor != editor.name)
-    for role in ("writer", "judge"):
-        chosen[role] = _plugin(study, role, given[role] or str(getattr(conditions[0], role)), where)
-    return {**chosen, "editor": editor}
-
-
 def _models(study: Edct) -> list[str]:
-    """The models under test, those of conditions first."""
     return list(dict.fromkeys([*(condition.vlm for condition in study.conditions()), *study.vlms]))
 
 
@@ -316,12 +307,3 @@ def side_by_side(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> n
     height = max(panel.shape[0] for panel in panels)
     padded = [np.pad(p, ((0, height - p.shape[0]), (4, 4), (0, 0)), constant_values=255) for p in panels]
     return np.concatenate(padded, axis=1)
-
-
-def _show(steps: list[tuple[str, str]]) -> None:
-    table = Table(show_header=False, box=None, pad_edge=False)
-    for name, text in steps:
-        # What a model said is shown as it is, never read as markup.
-        printable = "".join(character for character in text if character.isprintable() or character == "\n")
-        table.add_row(f"[bold]{name}[/bold]", Text(printable))
-    Console().print(table)

@@ -1,4 +1,4 @@
-"""A study as a whole: its parameters, its folder of results, and the jobs that the workflow makes of them."""
+"""A study as a whole: its parameters, its folder of results and its jobs; and `cfeval status` of it."""
 
 import json
 import os
@@ -6,14 +6,17 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from cfeval.config import Params, merged, named, parse, read
 from cfeval.core.errors import InputError
-from cfeval.core.folder import PARAMS, check_evaluations, root_of
+from cfeval.core.folder import PARAMS, Evaluations, Folder, Name, ParamsFiles, check_evaluations, root_of, study_in
 from cfeval.core.package import carried
 from cfeval.core.record import outputs_of, record_of, steps
 from cfeval.study.components import check_plugins
@@ -86,16 +89,11 @@ class Whole:
             environment = {**os.environ, JOBS: str(file), "PYTHONSAFEPATH": "1"}
             done = subprocess.run(args, env=environment, capture_output=True, text=True)
             if done.returncode or not file.is_file():
-                raise InputError(_error_line(done.stderr))
+                lines = [line for line in done.stderr.splitlines() if not line.startswith(("Using ", "Config file "))]
+                own = [line.removeprefix("cfeval: ") for line in lines if line.startswith("cfeval: ")]
+                raise InputError(own[-1] if own else " ".join(lines) or f"{sys.executable} -m snakemake failed")
             jobs = [Job(**job) for job in json.loads(file.read_text(encoding="utf-8"))]
         return _parents_first([replace(job, reason=NOT_MADE) if job.is_absent else job for job in jobs])
-
-
-def _error_line(errors: str) -> str:
-    """Why Snakemake ended: the workflow's own line, or else all that Snakemake wrote."""
-    lines = [line for line in errors.splitlines() if not line.startswith(("Using ", "Config file "))]
-    own = [line.removeprefix("cfeval: ") for line in lines if line.startswith("cfeval: ")]
-    return own[-1] if own else " ".join(lines) or f"{sys.executable} -m snakemake failed"
 
 
 def _parents_first(jobs: Sequence[Job]) -> list[Job]:
@@ -176,3 +174,33 @@ def shown(args: Sequence[str], folder: Path) -> str:
 def command(args: Sequence[str]) -> list[str]:
     """The command that runs Snakemake in a process of this interpreter."""
     return [sys.executable, "-m", "snakemake", *args]
+
+
+def run_status(
+    folder: Folder = Path(),
+    evaluation: Evaluations = None,
+    params: ParamsFiles = None,
+    name: Name = "",
+    every: Annotated[bool, typer.Option("--all", help="List every result, not only the first of each kind.")] = False,
+) -> None:
+    """List outdated results and explain why.
+
+    The exit status is 1 if there are any. Nothing is changed.
+    """
+    with study_in(folder, params) as files:
+        study = whole(files, name)
+        jobs = study.jobs(evaluation)
+    wrong = outdated(jobs)
+    shown: Counter[tuple[str, str]] = Counter()
+    for job in jobs:
+        if why := wrong.get(job.name):
+            kind = job.rule, job.reason or "made from other outdated results"
+            shown[kind] += 1
+            if every or shown[kind] == 1:
+                print(f"{job.name}: {why}")
+    if not every:
+        for (rule, why), number in shown.items():
+            if number > 1:
+                print(f"  and {number - 1} more of {rule}: {why}")
+    print(up_to_date(study.root, len(wrong), len(jobs)))
+    raise typer.Exit(int(bool(wrong)))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.hashes import digest
-from cfeval_audit.bundle.redaction import only_score_tables
+from cfeval_audit.bundle.build import only_score_tables
 from tests.audit.bundle.study import EDCT, TABLE, contents, forged
 from tests.audit.bundle.test_bundle import SCORES, edited, refused, resealed
 from tests.conftest import Run

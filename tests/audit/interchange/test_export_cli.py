@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cfeval_audit.interchange import inspect_logs
+from cfeval_audit.interchange import transcripts
 from cfeval_audit.interchange.study import Finished
 from tests.audit.interchange.study import PARAMS
 from tests.conftest import Run
@@ -51,6 +51,6 @@ def test_a_table_that_is_not_made_and_a_folder_in_use_are_named(cfeval: Run, her
 
 def test_logs_need_the_package_that_writes_them(cfeval: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
-    inspect_logs.package.cache_clear()
+    transcripts.inspect_package.cache_clear()
     status, _, err = cfeval("audit", "export", "inspect", "--out", "out")
     assert (status, "pip install inspect-ai" in err, (here / "out").exists()) == (2, True, False)

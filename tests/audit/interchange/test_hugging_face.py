@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from cfeval.core.errors import InputError
-from cfeval_audit.interchange.hugging_face import write
+from cfeval_audit.interchange.every_eval_ever import write_hub
 from cfeval_audit.interchange.study import Finished, targets
 from tests.audit.interchange.study import OF_PAIRS, PARAMS
 from tests.edct.verification.study import CHAINED, PLAIN
@@ -15,7 +15,7 @@ from tests.edct.verification.study import CHAINED, PLAIN
 def test_the_hubs_own_library_reads_every_entry(done: Finished, tmp_path: Path) -> None:
     from huggingface_hub import parse_eval_result_entries
 
-    files = write(done, targets(done, {}), {"d": "owner/set"}, "2026-11-23", "https://example.org/b.zip", tmp_path)
+    files = write_hub(done, targets(done, {}), {"d": "owner/set"}, "2026-11-23", "https://example.org/b.zip", tmp_path)
     assert {file.parent for file in files} == {Path("lab/model-7b/.eval_results")}
     entries = {file.stem: parse_eval_result_entries(yaml.safe_load((tmp_path / file).read_text())) for file in files}
     for told in entries.values():
@@ -32,14 +32,14 @@ def test_the_hubs_own_library_reads_every_entry(done: Finished, tmp_path: Path) 
 
 def test_a_dataset_without_a_repository_is_asked_for(done: Finished, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--dataset d=OWNER/NAME"):
-        write(done, targets(done, {}), {}, "2026-11-23", "", tmp_path)
+        write_hub(done, targets(done, {}), {}, "2026-11-23", "", tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_test_models_have_no_repository(done: Finished, tmp_path: Path) -> None:
     tests = {name: one._replace(test=True) for name, one in targets(done, {}).items()}
     with pytest.raises(InputError, match="built-in test model"):
-        write(done, tests, {"d": "owner/set"}, "2026-11-23", "", tmp_path)
+        write_hub(done, tests, {"d": "owner/set"}, "2026-11-23", "", tmp_path)
 
 
 def test_models_that_only_calibrate_are_no_target_models(done: Finished) -> None:

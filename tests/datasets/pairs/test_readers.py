@@ -15,7 +15,7 @@ from pyarrow import parquet
 from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.datasets.pair import RawPair
-from cfeval.datasets.pairs.captions import changed_words
+from cfeval.datasets.pairs.benchmarks import changed_words
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)
 

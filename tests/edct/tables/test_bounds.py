@@ -7,7 +7,7 @@ import pytest
 from cfeval.edct.faithfulness.claims import BOUNDS
 from cfeval.edct.tables.card import CARD_BOUNDS, BoundRow, card_rows, holds, values_tried
 from cfeval.edct.tables.scores import condition_of
-from cfeval.study.changes import naming_columns
+from cfeval.study.diff import naming_columns
 from tests.edct.faithfulness.test_card import SOUND, observed
 from tests.edct.tables.study import GROUNDED, made_of
 from tests.edct.tables.whole import CONDITIONS_OF, SCORES

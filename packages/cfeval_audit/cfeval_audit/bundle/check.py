@@ -28,16 +28,14 @@ from cfeval.study.causes import option_changes
 from cfeval.study.recompute import differences, lacking, makes_tables
 from cfeval.study.whole import Job, whole
 from cfeval.vce import verification as vce
-from cfeval_audit.bundle import crate
-from cfeval_audit.bundle.build import CHAIN
+from cfeval_audit.bundle.build import CHAIN, CRATE, only_score_tables, score_faults
 from cfeval_audit.bundle.contents import FULL, MANIFEST, head_of, place_of, read_manifest
-from cfeval_audit.bundle.redaction import only_score_tables, score_faults
 from cfeval_audit.bundle.stored_zip import Reader
 
 _RESULTS = re.compile(r"(results/(?:[A-Za-z0-9][A-Za-z0-9._-]*/)?(edct|vce|cvqa))/.+")
 # The files of a bundle that no record names.
 _UNRECORDED = re.compile(
-    rf"{CHAIN}|{FULL}|{crate.NAME}|about\.json|params\.yaml|requirements\.lock|LICENSE|Snakefile|(workflow|overlays)/.+"
+    rf"{CHAIN}|{FULL}|{CRATE}|about\.json|params\.yaml|requirements\.lock|LICENSE|Snakefile|(workflow|overlays)/.+"
 )
 _OVERLAYS = "overlays/"
 # Folders from which Snakemake takes settings: nothing of a bundle may lie there while it runs.
@@ -81,7 +79,28 @@ def check(bundle: Path, limit: int = 20) -> str:
     with TemporaryDirectory(prefix="cfeval-verify-") as place:
         unpacked = unpack(bundle, Path(place, "bundle"))
         print(f"{bundle}: {len(unpacked.files):,} files, each with the hash that the manifest names")
-        records = _provenance(unpacked)
+        tree, records = _Tree(unpacked.whole), dict[str, list[Step]]()
+        for name in sorted(unpacked.files):
+            if not name.endswith(ENDING) or not _RESULTS.fullmatch(name):
+                continue
+            try:
+                records[name] = [kept.step for kept in steps_in(read(unpacked.folder / name), name)]
+            except ValueError as error:
+                raise InputError(f"{name}: {error}") from None
+            for step in records[name]:
+                _named_files_fit(name, step, tree)
+        steps = [step for of_record in records.values() for step in of_record]
+        made = {*records, *(path for step in steps for path in step["outputs"])}
+        used = {place_of(path, sha or "") for step in steps for path, sha in step["inputs"].items()}
+        folders = tuple(path for path in made if path.endswith("/"))
+        for name in unpacked.files:
+            if not (name in made or name in used or name.startswith(folders) or _UNRECORDED.fullmatch(name)):
+                raise InputError(f"{name}: no record names it")
+            match = _RESULTS.fullmatch(name)
+            scores = match is not None and match[2] == "edct" and name.startswith(f"{match[1]}/scores/")
+            otherwise = name in (CRATE, FULL) or (scores and CHAIN in unpacked.files)
+            if not (unpacked.whole.get(name) == unpacked.files[name] or (unpacked.redacted and otherwise)):
+                raise InputError(f"{name}: not the file that {FULL} names")
         print(f"{len(records):,} records of steps, each about the files that are there")
         _records(unpacked, limit)
         _tables(unpacked, [step for steps in records.values() for step in steps], Path(place, "again"))
@@ -107,7 +126,17 @@ def unpack(bundle: Path, folder: Path) -> Unpacked:
                 raise InputError(
                     f"{bundle}: {name}: not in the manifest; take the bundle from where it came from again"
                 )
-            files[name] = _unpack_file(folder / name, pieces)
+            path = folder / name
+            sha256 = hashlib.sha256()
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("xb") as stream:
+                    for piece in pieces:
+                        sha256.update(piece)
+                        stream.write(piece)
+            except (FileExistsError, NotADirectoryError):
+                raise InputError(f"{path.name}: in the bundle twice, as a file and as a folder") from None
+            files[name] = sha256.hexdigest()
             if files[name] != wanted[name]:
                 raise InputError(f"{bundle}: {name}: not the file that the manifest names (SHA-256 differs)")
     if lost := [name for name in wanted if name not in files]:
@@ -128,43 +157,6 @@ def _manifest(bundle: Path, entries: Iterator[tuple[str, Iterator[bytes]]]) -> s
         raise InputError(f"{bundle}: {name}: not UTF-8 text; take the bundle from where it came from again") from None
 
 
-def _unpack_file(path: Path, pieces: Iterator[bytes]) -> str:
-    sha256 = hashlib.sha256()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as stream:
-            for piece in pieces:
-                sha256.update(piece)
-                stream.write(piece)
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{path.name}: in the bundle twice, as a file and as a folder") from None
-    return sha256.hexdigest()
-
-
-def _provenance(unpacked: Unpacked) -> dict[str, list[Step]]:
-    """What records say, by path, all about the files that are there; no file is there that none of them names."""
-    tree, records = _Tree(unpacked.whole), dict[str, list[Step]]()
-    for name in sorted(unpacked.files):
-        if not name.endswith(ENDING) or not _RESULTS.fullmatch(name):
-            continue
-        try:
-            records[name] = [kept.step for kept in steps_in(read(unpacked.folder / name), name)]
-        except ValueError as error:
-            raise InputError(f"{name}: {error}") from None
-        for step in records[name]:
-            _named_files_fit(name, step, tree)
-    steps = [step for of_record in records.values() for step in of_record]
-    made = {*records, *(path for step in steps for path in step["outputs"])}
-    used = {place_of(path, sha or "") for step in steps for path, sha in step["inputs"].items()}
-    folders = tuple(path for path in made if path.endswith("/"))
-    for name in unpacked.files:
-        if not (name in made or name in used or name.startswith(folders) or _UNRECORDED.fullmatch(name)):
-            raise InputError(f"{name}: no record names it")
-        if not _is_of_whole(unpacked, name):
-            raise InputError(f"{name}: not the file that {FULL} names")
-    return records
-
-
 def _named_files_fit(name: str, step: Step, tree: "_Tree") -> None:
     """InputError where a file is another one than a record names; files that were never taken are passed."""
     for path, sha256 in sorted(step["outputs"].items()):
@@ -175,14 +167,6 @@ def _named_files_fit(name: str, step: Step, tree: "_Tree") -> None:
         there = None if place.endswith("/") else tree.hash_of(place)
         if there != sha256 and (there is not None or _RESULTS.fullmatch(place)):
             raise InputError(f"{place}: not the file that {name} names")
-
-
-def _is_of_whole(unpacked: Unpacked, name: str) -> bool:
-    """Whether a file is as the bundle that has everything has it, but for what a redacted one says otherwise."""
-    match = _RESULTS.fullmatch(name)
-    scores = match is not None and match[2] == "edct" and name.startswith(f"{match[1]}/scores/")
-    otherwise = name in (crate.NAME, FULL) or (scores and CHAIN in unpacked.files)
-    return unpacked.whole.get(name) == unpacked.files[name] or (unpacked.redacted and otherwise)
 
 
 class _Tree:
@@ -209,7 +193,13 @@ def _records(unpacked: Unpacked, limit: int) -> None:
         for folder, evaluation in unpacked.results.items():
             chained = evaluation == "edct" and CHAIN in unpacked.files
             if unpacked.redacted:
-                _left(folder, chained)
+                faults = Counter(score_faults(Path(folder), Path(CHAIN)) if chained else ())
+                if fault := next(filter(None, faults), None):
+                    raise InputError(fault)
+                if chained:
+                    scored, plain = f"{faults.total():,} scores are those of the chain", f"{faults[None]:,}"
+                    print(f"{folder}: {scored}, {plain} without their reasons")
+                print(f"could not be recomputed: {folder}: what rests on texts and images, which are left out")
             elif chained:
                 edct.verify(Path(folder), "", None, None, None, "", 0.0, "{}", None, again, limit)
                 _same_lines(Path(CHAIN), again)
@@ -217,16 +207,6 @@ def _records(unpacked: Unpacked, limit: int) -> None:
                 cvqa.verify(Path(folder), limit=limit)
             elif evaluation == "vce":
                 vce.verify(Path(folder), limit)
-
-
-def _left(folder: str, chained: bool) -> None:
-    """Check the scores of a redacted bundle against the chain, and say what cannot be recomputed."""
-    faults = Counter(score_faults(Path(folder), Path(CHAIN)) if chained else ())
-    if fault := next(filter(None, faults), None):
-        raise InputError(fault)
-    if chained:
-        print(f"{folder}: {faults.total():,} scores are those of the chain, {faults[None]:,} without their reasons")
-    print(f"could not be recomputed: {folder}: what rests on texts and images, which are left out")
 
 
 def _same_lines(chain: Path, made_again: Path) -> None:
@@ -353,7 +333,6 @@ def _number(name: str) -> int:
 
 
 def _same_steps(jobs: Collection[Job], records: Mapping[str, list[Step]]) -> None:
-    """InputError where jobs and records are not of the same steps; the first is named."""
     job_of = {record_of(job.words): job for job in jobs}
     for name, made in sorted(records.items()):
         options_made = {step["options"]["--out"]: step["options"] for step in made}

@@ -15,7 +15,7 @@ from cfeval.core.files import ensure_writable, write_bytes, write_text
 from cfeval.core.folder import PARAMS, Evaluations, Folder, Name, ParamsFiles, study_in
 from cfeval.core.record import record_of
 from cfeval.study.whole import Job, Whole, outdated, whole
-from cfeval_audit.bundle import signature, timestamp
+from cfeval_audit.bundle import signature
 from cfeval_audit.bundle.build import NO_LICENCE, Study, build
 from cfeval_audit.bundle.check import check, unpack
 
@@ -91,8 +91,8 @@ def run_sign(
     stated = {"bundle": bundle.name, "redacted": unpacked.redacted, "tables": tables}
     payload = signature.statement(unpacked.head, stated)
     envelope = signature.signed(payload, key.expanduser(), lambda: getpass.getpass(f"{key}: ").encode())
-    beside = to.with_name(f"{to.name}{timestamp.ENDING}")
-    stamp = timestamp.stamped(envelope.encode(), stamp_by) if stamp_by else b""
+    beside = to.with_name(f"{to.name}{signature.STAMP_ENDING}")
+    stamp = signature.stamped(envelope.encode(), stamp_by) if stamp_by else b""
     write_text(to, envelope)
     print(f"{to}: signs the bundle with the head {unpacked.head}")
     if stamp:
@@ -113,9 +113,9 @@ def verify(bundle: Path, key: Path | None, envelope: Path | None, root: Path | N
     if key is None:
         return
     place = envelope or bundle.with_name(f"{bundle.name}{signature.ENDING}")
-    stamp = place.with_name(f"{place.name}{timestamp.ENDING}")
+    stamp = place.with_name(f"{place.name}{signature.STAMP_ENDING}")
     signer = signature.check(place, key, head)
-    seen = timestamp.check(stamp, place.read_bytes(), root) if root is not None else None
+    seen = signature.check_stamp(stamp, place.read_bytes(), root) if root is not None else None
     print(f"signed by {signer}")
     if seen is not None:
         print(f"signed before {seen:%Y-%m-%d %H:%M:%S %Z}, by the clock of an authority of {root}")

@@ -1,6 +1,10 @@
 """A signature of a bundle: an in-toto statement in a DSSE envelope, made with an SSH key (Ed25519), checked offline.
 
 Specifications: in-toto Statement v1; DSSE 1.0, whose signature is over the type and the bytes of the payload.
+
+A time stamp of the signature (RFC 3161) says when it was there, by an authority that both sides trust. The stamp is
+over the bytes of the signature's file, and its own file is the authority's whole answer, so that `openssl ts -verify`
+reads it too. It is checked offline, against the root certificate of the authority.
 """
 
 import base64
@@ -16,7 +20,16 @@ from cfeval.core.extras import require
 from cfeval_audit.bundle.contents import MANIFEST
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import httpx2
+
+if TYPE_CHECKING:
+    from rfc3161_client import TimeStampResponse
+
 
 PAYLOAD = "application/vnd.in-toto+json"
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -52,7 +65,24 @@ def signed(payload: bytes, key: Path, password: Callable[[], bytes]) -> str:
     Raises:
         InputError: the file is no such key, or the password is another one.
     """
-    private = _private(key, password)
+    require("cryptography")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_ssh_private_key
+
+    content = _read(key, "no such key; `ssh-keygen -t ed25519` makes one")
+    try:
+        try:
+            private: Any = load_ssh_private_key(content, None)
+        except (TypeError, UnsupportedAlgorithm):  # it is locked
+            require("bcrypt")
+            private = load_ssh_private_key(content, password())
+    except ModuleNotFoundError:
+        raise
+    except Exception as error:  # the library has an error of its own for each way in which a file is no key
+        raise InputError(f"{key}: no private key that can be used ({type(error).__name__})") from None
+    if not isinstance(private, Ed25519PrivateKey):
+        raise InputError(f"{key}: not an Ed25519 key; `ssh-keygen -t ed25519` makes one")
     signature = {"keyid": fingerprint(private.public_key()), "sig": _text(private.sign(encoded(payload)))}
     envelope = {"payload": _text(payload), "payloadType": PAYLOAD, "signatures": [signature]}
     return json.dumps(envelope, indent=1) + "\n"
@@ -74,7 +104,18 @@ def check(envelope: Path, key: Path, head: str) -> str:
     """
     from cryptography.exceptions import InvalidSignature
 
-    public = _public(key)
+    require("cryptography")
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_ssh_public_key
+
+    try:
+        public: Any = load_ssh_public_key(_read(key, "no such key"))
+    except InputError:
+        raise
+    except Exception as error:  # as above
+        raise InputError(f"{key}: no public key that can be used ({type(error).__name__})") from None
+    if not isinstance(public, Ed25519PublicKey):
+        raise InputError(f"{key}: not an Ed25519 key")
     payload, signatures = _opened(envelope)
     own = fingerprint(public)
     for signature in signatures:
@@ -82,7 +123,10 @@ def check(envelope: Path, key: Path, head: str) -> str:
             public.verify(signature, encoded(payload))
         except InvalidSignature:
             continue
-        _about(envelope, payload, head)
+        content = json.loads(payload)
+        subject = {entry["name"]: entry["digest"]["sha256"] for entry in content["subject"]}
+        if (content["_type"], content["predicateType"], subject) != (STATEMENT, PREDICATE, {MANIFEST: head}):
+            raise InputError(f"{envelope}: signs another bundle than the one with the head {head}")
         return own
     raise InputError(f"{envelope}: not signed by {key} ({own}), or changed since it was signed")
 
@@ -101,7 +145,6 @@ def fingerprint(public: "Ed25519PublicKey") -> str:
 
 
 def _opened(envelope: Path) -> tuple[bytes, list[bytes]]:
-    """The payload of an envelope, and its signatures."""
     try:
         content = json.loads(_read(envelope, "no signature; `cfeval audit sign` makes one"))
         signatures = [base64.b64decode(entry["sig"], validate=True) for entry in content["signatures"]]
@@ -110,52 +153,6 @@ def _opened(envelope: Path) -> tuple[bytes, list[bytes]]:
         return base64.b64decode(content["payload"], validate=True), signatures
     except (ValueError, KeyError, TypeError, binascii.Error):
         raise InputError(f"{envelope}: no signature of a bundle; take it from where it came from again") from None
-
-
-def _about(envelope: Path, payload: bytes, head: str) -> None:
-    """InputError where what was signed is not this bundle."""
-    content = json.loads(payload)
-    subject = {entry["name"]: entry["digest"]["sha256"] for entry in content["subject"]}
-    if (content["_type"], content["predicateType"], subject) != (STATEMENT, PREDICATE, {MANIFEST: head}):
-        raise InputError(f"{envelope}: signs another bundle than the one with the head {head}")
-
-
-def _private(key: Path, password: Callable[[], bytes]) -> "Ed25519PrivateKey":
-    require("cryptography")
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_ssh_private_key
-
-    content = _read(key, "no such key; `ssh-keygen -t ed25519` makes one")
-    try:
-        try:
-            loaded: Any = load_ssh_private_key(content, None)
-        except (TypeError, UnsupportedAlgorithm):  # it is locked
-            require("bcrypt")
-            loaded = load_ssh_private_key(content, password())
-    except ModuleNotFoundError:
-        raise
-    except Exception as error:  # the library has an error of its own for each way in which a file is no key
-        raise InputError(f"{key}: no private key that can be used ({type(error).__name__})") from None
-    if not isinstance(loaded, Ed25519PrivateKey):
-        raise InputError(f"{key}: not an Ed25519 key; `ssh-keygen -t ed25519` makes one")
-    return loaded
-
-
-def _public(key: Path) -> "Ed25519PublicKey":
-    require("cryptography")
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import load_ssh_public_key
-
-    try:
-        loaded: Any = load_ssh_public_key(_read(key, "no such key"))
-    except InputError:
-        raise
-    except Exception as error:  # as above
-        raise InputError(f"{key}: no public key that can be used ({type(error).__name__})") from None
-    if not isinstance(loaded, Ed25519PublicKey):
-        raise InputError(f"{key}: not an Ed25519 key")
-    return loaded
 
 
 def _read(file: Path, missing: str) -> bytes:
@@ -167,3 +164,89 @@ def _read(file: Path, missing: str) -> bytes:
 
 def _text(content: bytes) -> str:
     return base64.b64encode(content).decode()
+
+
+# What the name of a time stamp adds to that of the signature.
+STAMP_ENDING = ".tsr"
+TYPE = "application/timestamp-query"
+# How long an authority may take.
+SECONDS = 60.0
+
+
+def stamped(content: bytes, url: str) -> bytes:
+    """Have an authority stamp some bytes, of which it is sent the SHA-256 alone; returns its answer.
+
+    Args:
+        content: what is stamped.
+        url: of the authority.
+
+    Raises:
+        InputError: it cannot be reached, or its answer is no time stamp of these bytes.
+    """
+    library = _library()
+    query = library.TimestampRequestBuilder().data(content).hash_algorithm(library.HashAlgorithm.SHA256).build()
+    try:
+        reply = httpx2.post(url, content=query.as_bytes(), headers={"Content-Type": TYPE}, timeout=SECONDS)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise InputError(f"{url}: no time stamp came back ({error or type(error).__name__})") from None
+    if reply.status_code != httpx2.codes.OK:
+        raise InputError(f"{url}: no time stamp came back (HTTP status {reply.status_code})")
+    answer = _decoded(reply.content, url)
+    if library.PKIStatus(answer.status) != library.PKIStatus.GRANTED:
+        raise InputError(f"{url}: refused to stamp ({' '.join(answer.status_string) or f'status {answer.status}'})")
+    info = answer.tst_info
+    if (info.nonce, info.message_imprint.message) != (query.nonce, query.message_imprint.message):
+        raise InputError(f"{url}: what came back is a time stamp of something else; nothing was written")
+    return reply.content
+
+
+def check_stamp(file: Path, content: bytes, roots: Path) -> datetime:
+    """Check a time stamp.
+
+    Args:
+        file: the stamp.
+        content: what must have been stamped.
+        roots: the root certificates (PEM) of the authorities that are trusted.
+
+    Returns:
+        When the authority saw it.
+
+    Raises:
+        InputError: there is no stamp, it is of something else, or of an authority with another root.
+    """
+    library = _library()
+    builder = library.VerifierBuilder()
+    for certificate in _certificates(roots):
+        builder = builder.add_root_certificate(certificate)
+    answer = _decoded(_read(file, "no time stamp; `cfeval audit sign --timestamp URL` gets one"), str(file))
+    try:
+        builder.build().verify_message(answer, content)
+    except library.VerificationError as error:
+        raise InputError(f"{file}: no time stamp of this signature by an authority of {roots} ({error})") from None
+    seen: datetime = answer.tst_info.gen_time
+    return seen
+
+
+def _certificates(roots: Path) -> list[Any]:
+    from cryptography import x509
+
+    try:
+        return x509.load_pem_x509_certificates(_read(roots, "no such certificate"))
+    except ValueError:
+        raise InputError(f"{roots}: no certificate in PEM form; ask the authority for its root certificate") from None
+
+
+def _decoded(content: bytes, place: str) -> "TimeStampResponse":
+    try:
+        answer: TimeStampResponse = _library().decode_timestamp_response(content)
+        return answer
+    except ValueError as error:
+        raise InputError(f"{place}: no answer of a time-stamping authority as RFC 3161 has it ({error})") from None
+
+
+def _library() -> Any:
+    try:
+        import rfc3161_client
+    except ModuleNotFoundError:
+        raise InputError("time stamps need the package 'rfc3161_client': pip install 'cfeval[audit]'") from None
+    return rfc3161_client

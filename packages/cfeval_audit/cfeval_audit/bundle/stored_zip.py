@@ -103,10 +103,14 @@ class Reader:
             yield entry.name, self._content(stream, entry)
             entries.append(entry)
             start, last = stream.tell(), entry.name
-        self._end(stream, entries, start)
+        parts = _directory(entries, start)
+        for entry, part in zip(entries, parts, strict=False):
+            if stream.read(len(part)) != part:
+                raise self._changed(f"the directory's line for {entry.name}")
+        if stream.read(_END64.size + _LOCATOR.size + _END.size + 1) != next(parts):
+            raise self._changed("the end of the archive")
 
     def _header(self, stream: IO[bytes], start: int, whole: int, last: str) -> Entry | None:
-        """The header of the next file; None where the directory begins."""
         fixed = stream.read(_LOCAL.size)
         if len(fixed) < _LOCAL.size or fixed[:4] != b"PK\3\4":
             stream.seek(start)
@@ -133,20 +137,11 @@ class Reader:
         if crc != entry.crc:
             raise self._changed(entry.name)
 
-    def _end(self, stream: IO[bytes], entries: Sequence[Entry], start: int) -> None:
-        parts = _directory(entries, start)
-        for entry, part in zip(entries, parts, strict=False):
-            if stream.read(len(part)) != part:
-                raise self._changed(f"the directory's line for {entry.name}")
-        if stream.read(_END64.size + _LOCATOR.size + _END.size + 1) != next(parts):
-            raise self._changed("the end of the archive")
-
     def _changed(self, what: str, why: str = "it was changed after the bundle was written") -> InputError:
         return InputError(f"{self._path}: {what}: {why}; take the bundle from where it came from again")
 
 
 def _local(entry: Entry) -> bytes:
-    """The header before a file."""
     name = entry.name.encode()
     big = entry.size >= _BIG
     size, extra = (_BIG, struct.pack("<HHQQ", 1, 16, entry.size, entry.size)) if big else (entry.size, b"")
@@ -171,7 +166,6 @@ def _directory(entries: Sequence[Entry], start: int) -> Iterator[bytes]:
 
 
 def _line(entry: Entry) -> bytes:
-    """A file's part of the directory."""
     name = entry.name.encode()
     big, far = entry.size >= _BIG, entry.start >= _BIG
     wide = [entry.size] * 2 * big + [entry.start] * far

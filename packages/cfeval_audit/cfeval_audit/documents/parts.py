@@ -140,23 +140,18 @@ def metrics(facts: Facts) -> Iterator[str]:
 def results(facts: Facts) -> Iterator[str]:
     """The figures of each model."""
     if facts.cards:
-        yield from _results_of_cards(facts)
+        faithfulness = {_names(row): row for row in facts.rows}
+        lines = ["| model | data | conclusion | FIT | strict CCS | citation rate | noise floor | items with FIT |"]
+        lines.append("|---|---|---|---|---|---|---|---|")
+        for card in facts.cards:
+            row = faithfulness.get(_names(card))
+            figures = [_with_interval(card, "fit"), *(_with_interval(row, name) for name in _SHOWN)]
+            cells = (card.vlm, card.dataset, card.conclusion, *figures, f"{card.n_fit} of {card.n}")
+            lines.append(f"| {' | '.join(map(str, cells))} |")
+        yield "\n".join(lines)
+        yield from _notes(facts.cards)
     if facts.pairs:
         yield from pair_results(facts)
-
-
-def _results_of_cards(facts: Facts) -> Iterator[str]:
-    faithfulness = {_names(row): row for row in facts.rows}
-    lines = ["| model | data | conclusion | FIT | strict CCS | citation rate | noise floor | items with FIT |"]
-    lines.append("|---|---|---|---|---|---|---|---|")
-    for card in facts.cards:
-        row = faithfulness.get(_names(card))
-        figures = [_with_interval(card, "fit"), *(_with_interval(row, name) for name in _SHOWN)]
-        lines.append(
-            f"| {card.vlm} | {card.dataset} | {card.conclusion} | {' | '.join(figures)} | {card.n_fit} of {card.n} |"
-        )
-    yield "\n".join(lines)
-    yield from _notes(facts.cards)
 
 
 def _notes(rows: Sequence[CardRow] | Sequence[PairRow]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from cfeval.core.files import ensure_writable, fresh_folder
 from cfeval.core.folder import Name, ParamsFiles, study_in
 from cfeval.study.whole import whole
 from cfeval_audit.bundle.cli import valid_jobs
-from cfeval_audit.interchange import every_eval_ever, hugging_face, inspect_logs, items
+from cfeval_audit.interchange import every_eval_ever, items, transcripts
 from cfeval_audit.interchange.study import Finished, finished, pairs_of, targets
 
 
@@ -39,19 +39,19 @@ def _croissant(study: Finished, options: Options, out: Path) -> str:
 
 def _every_eval_ever(study: Finished, options: Options, out: Path) -> str:
     midnight = datetime.datetime.combine(options.day, datetime.time(), datetime.UTC)
-    hub = hugging_face.checked(study, options.hub)
+    hub = every_eval_ever.checked(study, options.hub)
     who = every_eval_ever.Who(options.organization, options.relationship, int(midnight.timestamp()), hub)
     return f"{len(every_eval_ever.write(study, targets(study, options.models), who, out))} target models"
 
 
 def _hugging_face(study: Finished, options: Options, out: Path) -> str:
-    hub = hugging_face.checked(study, options.hub)
+    hub = every_eval_ever.checked(study, options.hub)
     models = targets(study, options.models)
-    return f"{len(hugging_face.write(study, models, hub, options.day.isoformat(), options.source, out))} files"
+    return f"{len(every_eval_ever.write_hub(study, models, hub, options.day.isoformat(), options.source, out))} files"
 
 
 def _inspect(study: Finished, options: Options, out: Path) -> str:
-    logs = inspect_logs.write(study, targets(study, options.models), options.day.isoformat(), options.images, out)
+    logs = transcripts.write_logs(study, targets(study, options.models), options.day.isoformat(), options.images, out)
     return f"{len(logs)} logs"
 
 
@@ -118,7 +118,7 @@ def run(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OutputError(f"{out}: already exists; remove it or choose another folder")
     if form == "inspect":
-        inspect_logs.package()
+        transcripts.inspect_package()
     with study_in(Path(), params) as files:
         study = whole(files, name)
         evaluation = finished(study.params, study.root)

@@ -84,7 +84,20 @@ def write(study: Finished, out: Path, title: str, licence: str) -> list[Written]
     write_text(
         out / croissant.NAME, croissant.description(title, about, licence, file_nodes, [r for _, r in described])
     )
-    write_text(out / "README.md", _card(title, licence, written))
+    count = sum(dataset.rows for dataset in written)
+    places = {dataset.folder: f"{dataset.folder}/**" for dataset in written}
+    head = croissant.hub_card_head(title, licence, count, places, SPLIT)
+    sets = "\n".join(f"| `{dataset.folder}` | {dataset.rows:,} | {dataset.terms} |" for dataset in written)
+    fields = "\n\n".join(
+        f"Fields of `{kind}-…`:\n\n| field | meaning |\n|---|---|\n"
+        + "\n".join(f"| `{name}` | {meaning} |" for name, meaning in _FIELDS[kind].items())
+        for kind in dict.fromkeys(dataset.kind for dataset in written)
+    )
+    write_text(
+        out / "README.md",
+        f"{head}\n# {title}\n\nQuestions about images, as cfeval asked them of vision-language models.\n\n"
+        f"| configuration | rows | terms of the source |\n|---|---|---|\n{sets}\n\n{fields}\n",
+    )
     return written
 
 
@@ -159,19 +172,3 @@ def _described(dataset: Written) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     ]
     shown = dict.fromkeys(_IMAGES[dataset.kind], images)
     return files, croissant.record_set(dataset.folder, rows, _FIELDS[dataset.kind], shown)
-
-
-def _card(title: str, licence: str, written: list[Written]) -> str:
-    count = sum(dataset.rows for dataset in written)
-    places = {dataset.folder: f"{dataset.folder}/**" for dataset in written}
-    head = croissant.hub_card_head(title, licence, count, places, SPLIT)
-    sets = "\n".join(f"| `{dataset.folder}` | {dataset.rows:,} | {dataset.terms} |" for dataset in written)
-    fields = "\n\n".join(
-        f"Fields of `{kind}-…`:\n\n| field | meaning |\n|---|---|\n"
-        + "\n".join(f"| `{name}` | {meaning} |" for name, meaning in _FIELDS[kind].items())
-        for kind in dict.fromkeys(dataset.kind for dataset in written)
-    )
-    return (
-        f"{head}\n# {title}\n\nQuestions about images, as cfeval asked them of vision-language models.\n\n"
-        f"| configuration | rows | terms of the source |\n|---|---|---|\n{sets}\n\n{fields}\n"
-    )

@@ -258,7 +258,6 @@ def _parquet(source: Path) -> Iterator[Row]:
 
 
 def _arrow(source: Path) -> Iterator[Row]:
-    """The rows; images stay in the file, which is mapped into memory."""
     import pyarrow as arrow
 
     with arrow.memory_map(str(source)) as stream, arrow.ipc.open_stream(stream) as table:

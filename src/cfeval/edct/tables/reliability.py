@@ -36,11 +36,10 @@ from cfeval.report.tables import (
     scored_cell,
     table,
 )
-from cfeval.stats.agreement import agreement_rate, alpha, cohen, fleiss
+from cfeval.stats.agreement import agreement_rate, alpha, cohen, fleiss, variance_split
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import rounded, t_interval
 from cfeval.stats.proportions import share, wilson
-from cfeval.stats.variance_components import variance_split
 
 
 class AgreementRow(TableRow):
