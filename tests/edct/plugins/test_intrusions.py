@@ -10,7 +10,7 @@ from cfeval.core import registry
 from cfeval.core.images import Image
 from cfeval.edct.interfaces import Found, VerifyReply, VerifyRequest
 from cfeval.edct.plugins.localised import Localised, Plugin, grown
-from cfeval.edct.stages.checks import _as_evidence
+from cfeval.edct.stages.checks import as_evidence
 from tests.answers import answers
 from tests.edct.plugins.intrusions import INTRUSIONS, with_intrusion
 from tests.edct.plugins.known_masks import Known
@@ -148,6 +148,6 @@ def test_a_verifier_of_places_alone_never_shows_that_an_edit_is_what_was_asked()
     request = scenes(1)[0][0]
     [alone] = answers(registry.build("verifiers", GATE["verifiers"]["place"]).verify, [request])  # type: ignore[index]
     [together] = answers(registry.build("verifiers", GATE).verify, [request])
-    assert (alone.verified, _as_evidence(alone).verified) == (True, None)
-    assert (together.verified, _as_evidence(together).verified) == (True, True)
-    assert "nobody looked at what it shows" in _as_evidence(alone).reason
+    assert (alone.verified, as_evidence(alone).verified) == (True, None)
+    assert (together.verified, as_evidence(together).verified) == (True, True)
+    assert "nobody looked at what it shows" in as_evidence(alone).reason

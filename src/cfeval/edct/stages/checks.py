@@ -188,11 +188,14 @@ def _of_absent_thing(request: VerifyRequest, texts: Sequence[str]) -> VerifyRequ
 _NOT_LOOKED_AT = "the image changed where it should; nobody looked at what it shows there now"
 
 
+def as_evidence(reply: VerifyReply) -> VerifyReply:
+    """What a reply shows of an edit: from a verifier that looks at places only, an acceptance shows nothing."""
+    return reply if reply.content or not reply.verified else replace(reply, verified=None, reason=_NOT_LOOKED_AT)
+
+
 def _check(record: Counterfactual, replies: Replies) -> Checked:
     reply, sham, absent, reading, share = replies
-    if reply and reply.verified and not reply.content:  # from a verifier of places alone, it shows nothing
-        reply = replace(reply, verified=None, reason=_NOT_LOOKED_AT)
-    finding, images = verification(f"{record.id}-{record.edit}", reply) if reply else (None, {})
+    finding, images = verification(f"{record.id}-{record.edit}", as_evidence(reply)) if reply else (None, {})
     sham_found, absent_thing = [
         verification("", replace(shown_reply, images={}))[0] if shown_reply else None for shown_reply in (sham, absent)
     ]
