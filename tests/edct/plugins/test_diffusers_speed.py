@@ -260,8 +260,8 @@ def test_the_preset_fast_sets_what_pipeline_and_device_bear_and_leaves_what_is_s
     offload = options.pop("offload", "none")
     given = SpeedOptions.model_validate(options)
     faster = diffusers_speed.preset(given.model_copy(update={"speed": "fast"}), KINDS[pipeline], "cuda", offload)
-    kept = diffusers_speed.speed_of(given).details()
-    assert diffusers_speed.speed_of(faster).details() == (kept if sets is None else sets)
+    kept = diffusers_speed.details(given)
+    assert diffusers_speed.details(faster) == (kept if sets is None else sets)
     diffusers_speed.check_speed(pipeline, KINDS[pipeline], faster, offload)
 
 

@@ -207,7 +207,15 @@ def _row(condition: PairCondition, kind: str, verdicts: Sequence[PairVerdict], d
     }
     more: Figures = {}
     if not natural:
-        estimates |= _of_explanations(verdicts, settings)
+        estimates |= {
+            "named": rate(verdicts, lambda verdict: verdict.named, settings.level),
+            "named_if_moved": rate(verdicts, where(lambda verdict: verdict.named, 1), settings.level),
+            "named_if_unmoved": rate(verdicts, where(lambda verdict: verdict.named, 0), settings.level),
+            "phi": phi(verdicts, settings),
+            "cct": cct(verdicts, settings),
+            "f_auroc": f_auroc(verdicts, settings.level),
+            "sham": rate(verdicts, lambda verdict: verdict.sham, settings.level),
+        }
         more = _beside(condition, kind, verdicts, estimates["phi"], data)
     figures: Figures = condition.model_dump() | figures_of(estimates) | more
     figures |= {"kind": kind, "n": len(verdicts), "n_scored": len(scored), "natural": int(natural)}
@@ -233,18 +241,6 @@ def _tally(reasons: Iterable[str]) -> str:
     return "; ".join(f"{reason}: {many}" for reason, many in sorted(Counter(reasons).items()) if reason)
 
 
-def _of_explanations(verdicts: Sequence[PairVerdict], settings: Interval) -> dict[str, Estimate]:
-    return {
-        "named": rate(verdicts, lambda verdict: verdict.named, settings.level),
-        "named_if_moved": rate(verdicts, where(lambda verdict: verdict.named, 1), settings.level),
-        "named_if_unmoved": rate(verdicts, where(lambda verdict: verdict.named, 0), settings.level),
-        "phi": phi(verdicts, settings),
-        "cct": cct(verdicts, settings),
-        "f_auroc": f_auroc(verdicts, settings.level),
-        "sham": rate(verdicts, lambda verdict: verdict.sham, settings.level),
-    }
-
-
 def _beside(
     condition: PairCondition, kind: str, verdicts: Sequence[PairVerdict], estimate: Estimate, data: PairData
 ) -> Figures:
@@ -253,8 +249,13 @@ def _beside(
         "phi_before": phi(verdicts, data.how, lambda verdict: verdict.named_before).value,
         "phi_after": phi(verdicts, data.how, lambda verdict: verdict.named_after).value,
     }
+    named = images_named(verdicts)
+    several = len(named) < sum(verdict.named_before is not None for verdict in verdicts)
+    share = rounded(sum(named.values()) / len(named)) if several else None
     figures: Figures = (
-        counts(verdicts) | _named_images(verdicts) | {name: rounded(value) for name, value in sides.items()}
+        counts(verdicts)
+        | {"n_images": len(named), "n_images_named": sum(named.values()), "images_named": share}
+        | {name: rounded(value) for name, value in sides.items()}
     )
     wanted = data.expected.get(condition.vlm) if not kind else None
     if wanted is None:
@@ -263,14 +264,6 @@ def _beside(
         return figures | {"expected_none": wanted}
     near = estimate.value is not None and abs(estimate.value - wanted) <= TOLERANCE
     return figures | {"expected_phi": wanted, "within": int(near)}
-
-
-def _named_images(verdicts: Sequence[PairVerdict]) -> Figures:
-    """Of how many original images the explanation names some change, where images have several pairs."""
-    named = images_named(verdicts)
-    several = len(named) < sum(verdict.named_before is not None for verdict in verdicts)
-    share = rounded(sum(named.values()) / len(named)) if several else None
-    return {"n_images": len(named), "n_images_named": sum(named.values()), "images_named": share}
 
 
 def _bounds(name: str, bits: Sequence[float | None]) -> Figures:

@@ -16,7 +16,7 @@ from cfeval.edct.plugins import diffusers_editor, diffusers_speed
 from cfeval.edct.plugins.diffusers_editor import PipelineEditor, settings_for
 from cfeval.edct.plugins.diffusers_models import fitting
 from cfeval.edct.plugins.diffusers_pipelines import KINDS, Settings
-from cfeval.edct.plugins.diffusers_speed import SpeedOptions
+from cfeval.edct.plugins.diffusers_speed import SpeedOptions, adapter_of
 from cfeval.edct.plugins.masks import MaskOptions, examine_masks, mask_files, mask_source
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors
@@ -112,11 +112,10 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
         advice = _advice(self, device)
         with memory_errors(f"loading model '{model}'", advice):
             mask = mask_source(self, device)
-            options = diffusers_speed.preset(self, KINDS[pipeline], device, self.offload)
-            speed = diffusers_speed.speed_of(options, diffusers_speed.adapter_of(self))
-            pipe = diffusers_editor.load(folder, model, pipeline, dtype, device, self.offload, speed)
+            speed, lora = diffusers_speed.preset(self, KINDS[pipeline], device, self.offload), adapter_of(self)
+            pipe = diffusers_editor.load(folder, model, pipeline, dtype, device, self.offload, speed, lora)
         KINDS[pipeline].prepare(pipe, settings)
-        about = {"pipeline": pipeline, "model": model, "dtype": dtype, **speed.details()}
+        about = {"pipeline": pipeline, "model": model, "dtype": dtype, **diffusers_speed.details(speed, lora)}
         return PipelineEditor(pipe, KINDS[pipeline], settings, mask, about, advice, self.batch)
 
 
@@ -136,7 +135,7 @@ def _added(options: Plugin) -> str:
         return ""
     kind = KINDS[_pipeline(options)[0]]
     faster = diffusers_speed.preset(options, kind, _device(options), options.offload)
-    details = diffusers_speed.speed_of(faster).details().items()
+    details = diffusers_speed.details(faster).items()
     return (
         f"; speed fast: {', '.join(f'{name} {value}' for name, value in details) or 'nothing that it could set here'}"
     )

@@ -260,18 +260,17 @@ def card(made: Made, sides: Mapping[str, Sequence[Example]]) -> str:
 
     source = resources.files(__package__).joinpath("card.md.j2").read_text(encoding="utf-8")
     template = jinja2.Template(source, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-    files = [_counts(name, examples_of_side) for name, examples_of_side in sides.items()]
+    files = [
+        {
+            "name": name,
+            "split": SPLITS[name],
+            "entry": entry_name(name),
+            "examples": len(examples_of_side),
+            "originals": sum(example.image == example.original for example in examples_of_side),
+            "images": len({example.original for example in examples_of_side}),
+        }
+        for name, examples_of_side in sides.items()
+    ]
     return str(
         template.render(made=made, files=files, conditions=[condition_path(condition) for condition in made.conditions])
     )
-
-
-def _counts(name: str, made: Sequence[Example]) -> dict[str, str | int]:
-    return {
-        "name": name,
-        "split": SPLITS[name],
-        "entry": entry_name(name),
-        "examples": len(made),
-        "originals": sum(example.image == example.original for example in made),
-        "images": len({example.original for example in made}),
-    }
