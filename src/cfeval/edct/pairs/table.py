@@ -59,7 +59,6 @@ _READING = (
     "the image was only encoded again. Of half of the pairs, drawn by a hash, the changed image comes first: it is "
     "asked about first and again, and judges read of the change the other way. Public pairs may be in training data."
 )
-_WITHOUT = "No φ is expected of {}."
 _NATURAL = "Natural pairs: two photographs. Only answers are told; that one thing moved them does not follow."
 
 
@@ -245,18 +244,17 @@ def _beside(
     condition: PairCondition, kind: str, verdicts: Sequence[PairVerdict], estimate: Estimate, data: PairData
 ) -> Figures:
     """The 2 × 2 table, phi of one explanation alone, and what is expected of a test model over all pairs."""
-    sides = {
-        "phi_before": phi(verdicts, data.how, lambda verdict: verdict.named_before).value,
-        "phi_after": phi(verdicts, data.how, lambda verdict: verdict.named_after).value,
-    }
     named = images_named(verdicts)
     several = len(named) < sum(verdict.named_before is not None for verdict in verdicts)
     share = rounded(sum(named.values()) / len(named)) if several else None
-    figures: Figures = (
-        counts(verdicts)
-        | {"n_images": len(named), "n_images_named": sum(named.values()), "images_named": share}
-        | {name: rounded(value) for name, value in sides.items()}
-    )
+    figures: Figures = {
+        **counts(verdicts),
+        "n_images": len(named),
+        "n_images_named": sum(named.values()),
+        "images_named": share,
+        "phi_before": rounded(phi(verdicts, data.how, lambda verdict: verdict.named_before).value),
+        "phi_after": rounded(phi(verdicts, data.how, lambda verdict: verdict.named_after).value),
+    }
     wanted = data.expected.get(condition.vlm) if not kind else None
     if wanted is None:
         return figures
@@ -283,26 +281,20 @@ def render(table: Sequence[PairRow], published: Sequence[str] = ()) -> RenderedT
         return RenderedTable("edct_pairs", _TITLE, *body, (NO_PAIRS_NOTE,))
     rest = [name for name in NAMES if name not in names]
     shared = " · ".join(f"{HEADINGS[name]}: {_name(name, table[0])}" for name in rest) + "." if rest else ""
-    explanations = (shared, intervals(table) + _READING, _NATURAL if any(row.natural for row in table) else "")
-    notes_of_all = (*explanations, _without_phi(table), _without_distance(table), *published, *world_note(table))
-    return RenderedTable("edct_pairs", _TITLE, *body, tuple(note for note in notes_of_all if note))
-
-
-def _without_phi(table: Sequence[PairRow]) -> str:
-    """Which test models should have no phi, and why."""
-    named: dict[str, list[str]] = {}
+    notes_of_all = [shared, intervals(table) + _READING, _NATURAL if any(row.natural for row in table) else ""]
+    without_phi: dict[str, list[str]] = {}
     for row in table:
-        if row.expected_none and row.vlm not in named.setdefault(row.expected_none, []):
-            named[row.expected_none].append(row.vlm)
-    return _WITHOUT.format("; ".join(f"{', '.join(names)}: {why}" for why, names in named.items())) if named else ""
-
-
-def _without_distance(table: Sequence[PairRow]) -> str:
-    """Which pairs CCT leaves out, where there is any."""
-    if not any(row.n_distances for row in table):
-        return ""
-    lost = ", ".join(f"{row.vlm} {row.no_distance}" for row in table if row.no_distance and not row.kind)
-    return f"CCT counts pairs whose answers their first words decide{f'; not counted: {lost}' if lost else ''}."
+        if row.expected_none and row.vlm not in without_phi.setdefault(row.expected_none, []):
+            without_phi[row.expected_none].append(row.vlm)
+    if without_phi:
+        reasons = (f"{', '.join(names)}: {why}" for why, names in without_phi.items())
+        notes_of_all.append(f"No φ is expected of {'; '.join(reasons)}.")
+    if any(row.n_distances for row in table):
+        lost = ", ".join(f"{row.vlm} {row.no_distance}" for row in table if row.no_distance and not row.kind)
+        left_out = f"; not counted: {lost}" if lost else ""
+        notes_of_all.append(f"CCT counts pairs whose answers their first words decide{left_out}.")
+    notes_of_all += [*published, *world_note(table)]
+    return RenderedTable("edct_pairs", _TITLE, *body, tuple(note for note in notes_of_all if note))
 
 
 def _name(name: str, row: PairRow) -> str:

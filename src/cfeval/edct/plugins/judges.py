@@ -210,14 +210,18 @@ def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
     decided = {name: bit for name, bit in majorities.items() if bit is not None}
     scores = decided if len(decided) == len(RULES[protocol].scores) else None
     if scores is None:
-        reason = f"no majority ({_member_texts(replies, _score_text)})"
+        votes = _member_texts(
+            replies, lambda reply: " ".join(f"{name.upper()} {bit}" for name, bit in reply.scores.items())
+        )
+        reason = f"no majority ({votes})"
         return JudgeReply(completion=raw, status=undecided(replies), reason=reason, calls=calls)
     grade = median_grade([reply.grade for reply in voting])
-    missing = (
-        f"no majority gave a grade ({_member_texts(replies, _grade_text)})"
-        if RULES[protocol].graded and grade is None
-        else ""
-    )
+    missing = ""
+    if RULES[protocol].graded and grade is None:
+        grades = _member_texts(
+            replies, lambda reply: f"{reply.grade:g}" if reply.grade is not None else reply.grade_reason or "none"
+        )
+        missing = f"no majority gave a grade ({grades})"
     evades = majority([reply.evades for reply in voting])
     return JudgeReply(scores, grade, missing, evades=evades, completion=raw, calls=calls)
 
@@ -229,14 +233,6 @@ def _member_texts(replies: Mapping[str, JudgeReply], text_of: Callable[[JudgeRep
         failure = f"{reply.status}, {reply.reason}" if reply.reason else str(reply.status)
         texts.append(f"{name}: {text_of(reply) if reply.status == Status.OK else failure}")
     return ", ".join(texts)
-
-
-def _score_text(reply: JudgeReply) -> str:
-    return " ".join(f"{name.upper()} {bit}" for name, bit in reply.scores.items())
-
-
-def _grade_text(reply: JudgeReply) -> str:
-    return f"{reply.grade:g}" if reply.grade is not None else reply.grade_reason or "none"
 
 
 class ChatPlugin(JudgePlugin):
@@ -391,8 +387,8 @@ class Noisy:
         reply = await self.wrapped.judge(request)
         if reply.status != Status.OK:
             return reply
-        texts = (request.item, request.new_answer, request.new_explanation)
-        texts += tuple(change.positive for change in request.changes)
+        changes = (change.positive for change in request.changes)
+        texts = (request.item, request.new_answer, request.new_explanation, *changes)
         scores: dict[str, Binary] = {}
         for name, bit in reply.scores.items():
             draw = derive_seed(self.options.seed, request.seed, request.protocol, name, *texts) / 2**31

@@ -177,7 +177,9 @@ def run(
     conversations in words that people wrote. all: every scored conversation, to choose from. Nobody knows which answer
     an edit makes right; README.md in the folder says what the set is and is not.
     """
-    _refuse_occupied(out)
+    ensure_writable(out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):  # it would be replaced, and may be anyone's
+        raise OutputError(f"{out}: there is something already; remove it or choose another folder")
     named = list(dict.fromkeys(conditions_of(conditions)))
     images: Images = {}
     trials = [
@@ -193,17 +195,13 @@ def run(
     plain = [example for example in taught if is_plain(example)]
     if not plain:
         raise InputError(f"{len(trials)} scored items and edits hold no example to teach `{teach}`; see --help")
-    sides = _sides(plain, share, seed)
+    family = families((example.original, example.image) for example in plain)
+    sides: dict[str, list[Example]] = {TRAIN: [], HELD_OUT: []}
+    for example in plain:
+        sides[HELD_OUT if held_out(family[example.image], share, seed) else TRAIN].append(example)
     made = Made(teach, layout, named, verified, correct, share, seed, len(trials), len(taught) - len(plain))
     _write(out, sides, made, images)
     print(f"{out}: {', '.join(f'{len(side)} examples in {file}' for file, side in sides.items())}; see README.md in it")
-
-
-def _refuse_occupied(out: Path) -> None:
-    """The folder would be replaced, and it may be anyone's."""
-    ensure_writable(out)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OutputError(f"{out}: there is something already; remove it or choose another folder")
 
 
 def _trials(files: ConditionFiles, images: Images) -> Iterator[Trial]:
@@ -229,14 +227,6 @@ def _trials(files: ConditionFiles, images: Images) -> Iterator[Trial]:
             judged=verdicts[key].calls,
             score=score,
         )
-
-
-def _sides(made: Sequence[Example], share: float, seed: int) -> dict[str, list[Example]]:
-    family = families((example.original, example.image) for example in made)
-    sides: dict[str, list[Example]] = {TRAIN: [], HELD_OUT: []}
-    for example in made:
-        sides[HELD_OUT if held_out(family[example.image], share, seed) else TRAIN].append(example)
-    return sides
 
 
 def _write(out: Path, sides: Mapping[str, Sequence[Example]], made: Made, images: Images) -> None:
