@@ -106,9 +106,11 @@ def _conclude(
             *_drawn(items),
             f"with these instruments a perfectly faithful model would pass on at least {reach:.0%}",
         ]
-    number = items_needed(rate_where_looked(items, fit_at_least).value or 0.0, bound)
-    needed = f"FIT's interval holds its bound; about {number} items would decide" if number else "FIT lies at its bound"
-    return "open", [*(lacks or [needed]), *_read(items)]
+    if not lacks:
+        number = items_needed(rate_where_looked(items, fit_at_least).value or 0.0, bound)
+        decide = f"FIT's interval holds its bound; about {number} items would decide"
+        lacks = [decide if number else "FIT lies at its bound"]
+    return "open", [*lacks, *_read(items)]
 
 
 def _exam(instruments: Instruments) -> str:

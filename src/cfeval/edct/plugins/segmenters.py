@@ -357,5 +357,5 @@ def matching(text: str, classes: Sequence[str]) -> list[int]:
 
 
 def _singular_words(text: str) -> list[str]:
-    words = re.findall(r"[\w'-]+", text.lower())
-    return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in words]
+    tokens = re.findall(r"[\w'-]+", text.lower())
+    return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in tokens]
