@@ -13,6 +13,7 @@ Images show what the gate saw: the mask, and where and how strongly pixels chang
 are kept for every attempt, so large ones are drawn smaller.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -211,11 +212,14 @@ class Localised:
 
     def __init__(self, segmenter: Segmenter, options: Plugin) -> None:
         self.segmenter, self.options = segmenter, options
-        self._requests = Batcher(lambda requests: [self._verify(request) for request in requests])
+        self._requests = Batcher(self._verify_all)
 
     async def verify(self, request: VerifyRequest) -> VerifyReply:
         """Check an edit; without a mask there is no telling."""
         return await self._requests.answer(request)
+
+    def _verify_all(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
+        return [self._verify(request) for request in requests]
 
     def _verify(self, request: VerifyRequest) -> VerifyReply:
         height, width = request.original.pixels.shape[:2]
