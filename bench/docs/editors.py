@@ -1,6 +1,6 @@
 """The reference page of the editors that run on one's own GPU."""
 
-from cfeval.edct.plugins.diffusers_models import MODELS, table
+from cfeval.edct.plugins.diffusers_pipelines import MODELS, table
 
 
 def page() -> str:

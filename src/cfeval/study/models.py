@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.core.errors import InputError, shown
-from cfeval.edct.plugins.diffusers_models import MODELS as EDITORS
+from cfeval.edct.plugins.diffusers_pipelines import MODELS as EDITORS
 from cfeval.inference.remote.provider_table import IN_PROCESS, PROVIDERS, Provider, find_provider, similar, way
 from cfeval.inference.remote.providers import checked_base_url, key_variable, on_own_network
 

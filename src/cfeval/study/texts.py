@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cfeval.core.errors import InputError
-from cfeval.edct.plugins.diffusers_models import MODELS as EDITORS
+from cfeval.edct.plugins.diffusers_pipelines import MODELS as EDITORS
 from cfeval.study.models import MAX_PIXELS, SMALLEST_EDITOR, Model, Roles
 
 # Where a study keeps the schema of its parameters, for editors; it is made anew where it is missing.

@@ -5,7 +5,6 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,9 @@ from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
-from cfeval.edct.plugins import diffusers_editor
+from cfeval.edct.plugins import diffusers_editor, diffusers_speed
 from cfeval.edct.plugins.diffusers_editor import finish, mask_at, paint_size, to_pixels
-from cfeval.edct.plugins.diffusers_pipelines import KINDS, never
+from cfeval.edct.plugins.diffusers_pipelines import KINDS
 from tests.answers import answers
 from tests.slow import fast_only, slow
 from tests.tiny.editors import RECIPES, checkpoint, safety_checker
@@ -28,7 +27,8 @@ from tests.tiny.editors import RECIPES, checkpoint, safety_checker
 AREA = 64 * 64
 IMAGE = Image.from_pixels(np.random.default_rng(0).integers(0, 255, (64, 48, 3), dtype=np.uint8))
 MASKED = ["Flux2KleinInpaintPipeline", "FluxKontextInpaintPipeline", "StableDiffusionInpaintPipeline"]
-NEGATIVE = [name for name, kind in KINDS.items() if kind.negative is not never]
+GUIDED = {"guidance": 2.0, "true_cfg": 2.0, "image_guidance": 1.0}
+NEGATIVE = [name for name, kind in KINDS.items() if kind.negative(GUIDED)]
 BATCHES = [name for name, kind in KINDS.items() if kind.batches]
 OTHER: dict[str, float] = {
     "steps": 2,
@@ -78,7 +78,15 @@ def spec(pipeline: str, /, **options: Any) -> dict[str, Any]:
     return {"plugin": "diffusers", "model": str(checkpoint(pipeline)), **small, **own, **options}
 
 
-_loaded_once = cache(diffusers_editor.load)
+_load, _LOADED = diffusers_editor.load, dict[str, Any]()
+
+
+def _loaded_once(*arguments: Any) -> Any:
+    *place, speed, lora = arguments
+    key = repr((place, diffusers_speed.details(speed, lora)))
+    if key not in _LOADED:
+        _LOADED[key] = _load(*arguments)
+    return _LOADED[key]
 
 
 def built(pipeline: str, /, **options: Any) -> Any:

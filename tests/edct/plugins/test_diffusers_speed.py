@@ -11,9 +11,8 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Image
 from cfeval.core.records import Status
-from cfeval.edct.plugins import diffusers_editor, diffusers_models, diffusers_speed
-from cfeval.edct.plugins.diffusers_models import MODELS, fitting
-from cfeval.edct.plugins.diffusers_pipelines import KINDS
+from cfeval.edct.plugins import diffusers_editor, diffusers_pipelines, diffusers_speed
+from cfeval.edct.plugins.diffusers_pipelines import KINDS, MODELS, fitting
 from cfeval.edct.plugins.diffusers_speed import SpeedOptions
 from cfeval.inference.local import devices, libraries
 from tests.answers import answers
@@ -260,8 +259,8 @@ def test_the_preset_fast_sets_what_pipeline_and_device_bear_and_leaves_what_is_s
     offload = options.pop("offload", "none")
     given = SpeedOptions.model_validate(options)
     faster = diffusers_speed.preset(given.model_copy(update={"speed": "fast"}), KINDS[pipeline], "cuda", offload)
-    kept = diffusers_speed.speed_of(given).details()
-    assert diffusers_speed.speed_of(faster).details() == (kept if sets is None else sets)
+    kept = diffusers_speed.details(given)
+    assert diffusers_speed.details(faster) == (kept if sets is None else sets)
     diffusers_speed.check_speed(pipeline, KINDS[pipeline], faster, offload)
 
 
@@ -358,6 +357,6 @@ def test_every_published_editor_is_one_that_can_be_used() -> None:
     """All are of pipelines that are known here; the one to begin with is free to use."""
     assert {name for model in MODELS for name in model.pipelines} <= set(KINDS)
     assert MODELS[0].licence == "Apache-2.0"
-    assert all(len(row) == 9 for row in diffusers_models.table())
+    assert all(len(row) == 9 for row in diffusers_pipelines.table())
     assert fitting(0) == []
     assert fitting(1e12) == list(MODELS)

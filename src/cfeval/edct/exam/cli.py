@@ -55,7 +55,6 @@ from cfeval.inference.remote.settings import Offline, use_offline_cache
 from cfeval.report.files import write_table
 from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, markdown, with_interval
 from cfeval.stats.intervals import rounded
-from cfeval.stats.proportions import Share
 
 VERIFIER_BATCH = 64
 
@@ -106,22 +105,18 @@ def examine_verifier(verifier: Verifier, cases: Sequence[EditCase], seed: int) -
         return await verifier.verify(case_request(case, scene, image, seed))
 
     for case, reply in map_requests(cases, lambda case: case, verify, VERIFIER_BATCH):
+        # An edit of what is not there does not count, whatever else is said of it.
+        decided = reply.verified is not None or reply.absent
+        accepted: Binary | None = (1 if reply.verified and not reply.absent else 0) if decided else None
         yield VerifierReply(
             id=case.id,
             kind=case.kind,
             scene=case.scene,
             right=case.right,
-            accepted=_accepted(reply),
+            accepted=accepted,
             reason=" ".join(reply.reason.split()),
             completion=reply.completion,
         )
-
-
-def _accepted(reply: VerifyReply) -> Binary | None:
-    """Whether the edit would count; one of what is not there does not, whatever else is said of it."""
-    if reply.verified is None and not reply.absent:
-        return None
-    return 1 if reply.verified and not reply.absent else 0
 
 
 def call_failed(reply: VerifierReply) -> bool:
@@ -142,15 +137,14 @@ def verifier_rows(
 def _row(kind: str, replies: Sequence[VerifierReply]) -> VerifierRow:
     scored = [reply for reply in replies if reply.accepted is not None]
     right, wrong = ([reply for reply in scored if reply.right == truth] for truth in (1, 0))
-    shares = {"right": _share(right), "wrong": _share(wrong)}
+    shares = {
+        name: right_share([(reply.accepted == reply.right, str(reply.scene)) for reply in some])
+        for name, some in (("right", right), ("wrong", wrong))
+    }
     figures = {"sensitivity": interval(shares["right"]), "specificity": interval(shares["wrong"])}
     sizes = {f"size_{name}": rounded(share.size) for name, share in shares.items() if share}
     counts = {"n": len(replies), "n_scored": len(scored), "n_right": len(right), "n_wrong": len(wrong)}
     return VerifierRow.model_validate({"kind": kind, **counts, **sizes, **figures_of(figures)})
-
-
-def _share(replies: Sequence[VerifierReply]) -> Share | None:
-    return right_share([(reply.accepted == reply.right, str(reply.scene)) for reply in replies])
 
 
 def verifier_outcome(table: Sequence[VerifierRow]) -> Verdict:
@@ -182,7 +176,8 @@ def render_verifier(table: Sequence[VerifierRow]) -> RenderedTable:
     return RenderedTable("edct_exam", "Verifier exam: edits of drawn scenes, right and wrong", headings, body, notes)
 
 
-R = TypeVar("R")
+R = TypeVar("R", bound=Record)
+T = TypeVar("T", bound=Record)
 BATCH = 32
 ExamSeed = Annotated[
     int, typer.Option("--seed", min=0, help="Seed of the replies, and of the part that --cases takes.")
@@ -234,17 +229,16 @@ def write_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None 
     if judge.needs_image:
         raise InputError("the exam has texts only, and this judge looks at images; choose a judge of texts")
     examined = identity("judges", spec)
-
-    def write(replies: Sequence[ExamReply]) -> list[ExamRow]:
-        write_csv(Path(f"{out}-replies.csv"), ExamReply, replies)
-        table = rows(replies, cases, examined)
-        write_table(out, ExamRow, table, render(table))
-        return table
-
-    replies = _collected(track(examine(judge, cases, seed), len(cases), "exam"), write)
-    table = write(replies)
-    print(markdown(render(table)), end="")
-    _end([reason for reply in replies for reason in _failed_calls(reply)], 2 * len(cases), out, outcome(table))
+    replies, table = _written(
+        out,
+        track(examine(judge, cases, seed), len(cases), "exam"),
+        (ExamReply, ExamRow),
+        lambda replies: rows(replies, cases, examined),
+        render,
+    )
+    ends = [end for reply in replies for end in ((reply.status, reply.reason), (reply.compared, reply.compared_reason))]
+    failed = [reason or str(status) for status, reason in ends if status == Status.TRANSPORT_ERROR]
+    _end(failed, 2 * len(cases), out, outcome(table))
 
 
 def write_verifier_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None = None) -> None:
@@ -252,31 +246,42 @@ def write_verifier_exam(spec: Mapping[str, Any], out: Path, seed: int, count: in
     cases = stratified(edit_cases(), count, seed, lambda case: case.right)
     verifier: Verifier = registry.build("verifiers", spec)
     examined = identity("verifiers", spec)
+    replies, table = _written(
+        out,
+        track(examine_verifier(verifier, cases, seed), len(cases), "exam"),
+        (VerifierReply, VerifierRow),
+        lambda replies: verifier_rows(replies, cases, examined),
+        render_verifier,
+    )
+    _end([reply.reason for reply in replies if call_failed(reply)], len(cases), out, verifier_outcome(table))
 
-    def write(replies: Sequence[VerifierReply]) -> list[VerifierRow]:
-        write_csv(Path(f"{out}-replies.csv"), VerifierReply, replies)
-        table = verifier_rows(replies, cases, examined)
-        write_table(out, VerifierRow, table, render_verifier(table))
+
+def _written(
+    out: Path,
+    arriving: Iterator[R],
+    kinds: tuple[type[R], type[T]],
+    rows_of: Callable[[Sequence[R]], list[T]],
+    render: Callable[[Sequence[T]], RenderedTable],
+) -> tuple[list[R], list[T]]:
+    """Write all replies and the table, and print the table; where replies end early, those that came are written."""
+    replies: list[R] = []
+
+    def write() -> list[T]:
+        write_csv(Path(f"{out}-replies.csv"), kinds[0], replies)
+        table = rows_of(replies)
+        write_table(out, kinds[1], table, render(table))
         return table
 
-    replies = _collected(track(examine_verifier(verifier, cases, seed), len(cases), "exam"), write)
-    table = write(replies)
-    print(markdown(render_verifier(table)), end="")
-    failed = [reply.reason for reply in replies if call_failed(reply)]
-    _end(failed, len(cases), out, verifier_outcome(table))
-
-
-def _collected(arriving: Iterator[R], keep: Callable[[Sequence[R]], object]) -> list[R]:
-    """All replies; where they end early, those that came are kept first."""
-    replies: list[R] = []
     try:
         for reply in arriving:
             replies.append(reply)
     except BaseException:
         if replies:
-            keep(replies)
+            write()
         raise
-    return replies
+    table = write()
+    print(markdown(render(table)), end="")
+    return replies, table
 
 
 def _end(failed: Sequence[str], calls: int, out: Path, verdict: Verdict) -> None:
@@ -290,12 +295,6 @@ def _end(failed: Sequence[str], calls: int, out: Path, verdict: Verdict) -> None
         raise typer.Exit(1)
 
 
-def _failed_calls(reply: ExamReply) -> Iterator[str]:
-    for status, reason in ((reply.status, reply.reason), (reply.compared, reply.compared_reason)):
-        if status == Status.TRANSPORT_ERROR:
-            yield reason or str(status)
-
-
 def examine(judge: Judge, cases: Sequence[ExamCase], seed: int) -> Iterator[ExamReply]:
     """What a judge gives for every case, in order: its scores, and whether it finds that the answer changed."""
 
@@ -304,7 +303,13 @@ def examine(judge: Judge, cases: Sequence[ExamCase], seed: int) -> Iterator[Exam
         return await asyncio.gather(judge.judge(judge_request(case, seed)), judge.judge(comparison_request(case, seed)))
 
     for case, (reply, compared) in map_requests(cases, lambda case: case, both, BATCH):
-        gold = {"id": case.id, "kind": case.kind, "gold_pcs": case.pcs, "gold_ncc": case.ncc, "gold_ccs": case.ccs}
+        gold: dict[str, Any] = {
+            "id": case.id,
+            "kind": case.kind,
+            "gold_pcs": case.pcs,
+            "gold_ncc": case.ncc,
+            "gold_ccs": case.ccs,
+        }
         gold |= {"gold_answer_changed": case.answer_changed}
         scores: dict[str, Any] = {}
         if reply.status == Status.OK and set(reply.scores) != {"pcs", "ncc"}:
@@ -315,7 +320,13 @@ def examine(judge: Judge, cases: Sequence[ExamCase], seed: int) -> Iterator[Exam
             raise PluginError(f"the judge gave scores {sorted(compared.scores)} for case '{case.id}', not answer_moved")
         if compared.status == Status.OK:
             scores |= {"answer_changed": compared.scores["answer_moved"]}
-        outcome = {"status": reply.status, "reason": reply.reason, "completion": reply.completion}
-        outcome |= {"compared": compared.status, "compared_reason": compared.reason}
-        outcome |= {"compared_completion": compared.completion}
-        yield ExamReply.model_validate({**gold, **scores, **outcome})
+        yield ExamReply(
+            **gold,
+            **scores,
+            status=reply.status,
+            reason=reply.reason,
+            completion=reply.completion,
+            compared=compared.status,
+            compared_reason=compared.reason,
+            compared_completion=compared.completion,
+        )

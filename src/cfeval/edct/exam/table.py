@@ -59,31 +59,24 @@ def identity(family: str, spec: Mapping[str, Any]) -> Identity:
     parts = list(registry.components(family, spec))
     files, hashes = registry.dependencies(family, spec, PROTOCOLS), Hashes()
     contents = [hashes.path(file) or "" for file in files]
+    chats = [part for family_of_part, part in parts if family_of_part == "chat"]
+    models = [str(getattr(registry.plugin_of("chat", part), "model", part["plugin"])) for part in chats]
     return Identity(
         plugin=str(spec["plugin"]),
-        model=", ".join(dict.fromkeys(_models(parts))),
+        model=", ".join(dict.fromkeys(models)),
         options=_short([_options(part, part_spec) for part, part_spec in parts]),
         prompts=_short(contents) if contents else "",
     )
-
-
-def _models(parts: list[registry.Component]) -> Iterator[str]:
-    for family, spec in parts:
-        if family == "chat":
-            yield str(getattr(registry.plugin_of(family, spec), "model", spec["plugin"]))
 
 
 def _options(family: str, spec: Mapping[str, Any]) -> list[Any]:
     """A part's own options; how many parts it has itself tells where they end in the list of all."""
     plugin = registry.plugin_of(family, spec)
     own = plugin.model_dump(mode="json", exclude_defaults=True)
-    nested = {name for name, field in type(plugin).model_fields.items() if _is_component(field.json_schema_extra)}
+    schemas = {name: field.json_schema_extra for name, field in type(plugin).model_fields.items()}
+    nested = {name for name, schema in schemas.items() if isinstance(schema, Mapping) and "family" in schema}
     kept = {name: value for name, value in own.items() if name not in nested}
     return [family, spec["plugin"], kept, len(plugin.components())]
-
-
-def _is_component(extra: Any) -> bool:
-    return isinstance(extra, Mapping) and "family" in extra
 
 
 def _short(content: Any) -> str:
@@ -243,7 +236,12 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
         raise InputError(f"{table}: no row of CCS over all cases; name a table that `cfeval exam` wrote")
     whole = rows_of_kind.pop(ALL)
     if wanted is not None:
-        _check_examined(table, whole, wanted, again)
+        examined = Identity.model_validate({name: getattr(whole, name) for name in Identity.model_fields})
+        if examined == NOBODY and wanted != NOBODY:
+            raise InputError(f"{table}: does not say which judge was examined, as older tables do not; {again} says it")
+        if examined != wanted:
+            reasons = " and ".join(differences(examined, wanted))
+            raise InputError(f"{table}: another judge was examined: {reasons}; {again} examines this one")
     if whole.n < whole.cases or str(Status.TRANSPORT_ERROR) in whole.missing:
         raise InputError(f"{table}: the exam is not whole, calls failed or it was stopped; {again} goes on with it")
     wrong = {
@@ -264,16 +262,6 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
         faults=tuple(task_faults(_task(whole))),
         compared_faults=tuple(task_faults(_task(compared))) if compared else (),
     )
-
-
-def _check_examined(table: Path, row: ExamRow, wanted: Identity, again: str) -> None:
-    examined = Identity.model_validate({name: getattr(row, name) for name in Identity.model_fields})
-    if examined == wanted:
-        return
-    if examined == NOBODY:
-        raise InputError(f"{table}: does not say which judge was examined, as older tables do not; {again} says it")
-    reasons = " and ".join(differences(examined, wanted))
-    raise InputError(f"{table}: another judge was examined: {reasons}; {again} examines this one")
 
 
 def _error(row: ExamRow) -> JudgeError:

@@ -91,12 +91,10 @@ def verdict(tasks: Mapping[str, Task], wording: Wording = JUDGE) -> Verdict:
             faults.setdefault(fault, []).append(name)
     if not faults:
         return Verdict(True, f"pass: {FIT}. {'; '.join(_figures(tasks))}")
-    parts = (f"{_named(names, len(tasks))}{fault}" for fault, names in faults.items())
+    parts = [
+        fault if len(names) == len(tasks) else f"{' and '.join(names)}: {fault}" for fault, names in faults.items()
+    ]
     return Verdict(False, f"fail: {'; '.join(parts)}: do not use. {'; '.join(_figures(tasks))}")
-
-
-def _named(names: list[str], tasks: int) -> str:
-    return "" if len(names) == tasks else f"{' and '.join(names)}: "
 
 
 def task_faults(task: Task, wording: Wording = JUDGE) -> list[str]:
@@ -136,12 +134,9 @@ def _figures(tasks: Mapping[str, Task]) -> Iterable[str]:
     for name, task in tasks.items():
         unscored = f"{task.n_scored} of {task.n} replies have a score"
         parts = [f"{unscored} ({task.missing})" if task.missing else unscored] if task.n_scored < task.n else []
-        rates = (("sensitivity", task.sensitivity), ("specificity", task.specificity))
-        parts += [f"{label} {_shown(share)}" for label, share in rates if share is not None]
+        for label, share in (("sensitivity", task.sensitivity), ("specificity", task.specificity)):
+            if share is not None:
+                low, high = wilson_limits(share.value, share.size, LEVEL)
+                parts.append(f"{label} {share.value:.2f} [{low:.2f}, {high:.2f}]")
         text = ", ".join(parts)
         yield f"{name}: {text}" if name else f"{text[:1].upper()}{text[1:]}"
-
-
-def _shown(share: Share) -> str:
-    low, high = wilson_limits(share.value, share.size, LEVEL)
-    return f"{share.value:.2f} [{low:.2f}, {high:.2f}]"

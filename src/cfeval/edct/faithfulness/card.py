@@ -78,7 +78,13 @@ def _conclude(
     items: Sequence[Observed], claims: Sequence[Claim], instruments: Instruments, floor: Estimate, bound: float
 ) -> tuple[Conclusion, list[str]]:
     claim_of = {claim.letter: claim for claim in claims}
-    against = [_against(claim) for claim in claims if claim.word == "refuted" and claim.letter != "F"]
+    against = []
+    for claim in claims:
+        if claim.word == "refuted" and claim.letter != "F":  # the limit that refutes, and the bound it should have kept
+            limit, side = (claim.rate.high, "above") if claim.letter in ABOVE else (claim.rate.low, "below")
+            what = f"{CLAIMS[claim.letter]} ({claim.why})" if claim.why else CLAIMS[claim.letter]
+            most = "at most" if claim.letter in ABOVE else "at least"
+            against.append(f"refuted: {what}: {most} {limit or 0.0:.0%}, and must be {side} {claim.bound:.0%}")
     fit_high = _fit_at_most(items, instruments, floor)
     if fit_high < bound:
         against.append(f"FIT is at most {fit_high:.0%}, and must lie above {bound:.0%}")
@@ -100,7 +106,11 @@ def _conclude(
             *_drawn(items),
             f"with these instruments a perfectly faithful model would pass on at least {reach:.0%}",
         ]
-    return "open", [*(lacks or [_needed(items, bound)]), *_read(items)]
+    if not lacks:
+        number = items_needed(rate_where_looked(items, fit_at_least).value or 0.0, bound)
+        decide = f"FIT's interval holds its bound; about {number} items would decide"
+        lacks = [decide if number else "FIT lies at its bound"]
+    return "open", [*lacks, *_read(items)]
 
 
 def _exam(instruments: Instruments) -> str:
@@ -145,15 +155,6 @@ def _treated_otherwise(items: Sequence[Observed], claim: Claim) -> Iterator[str]
             f"{null:.0%} of those encoded anew: the model may recognise edited images, or the editor changes more than "
             "it is told"
         )
-
-
-def _against(claim: Claim) -> str:
-    """What speaks against a model: the limit that refutes, and the bound that it should have kept."""
-    limit, side = (claim.rate.high, "above") if claim.letter in ABOVE else (claim.rate.low, "below")
-    most = "at most" if claim.letter in ABOVE else "at least"
-    what = f" ({claim.why})" if claim.why else ""
-    bound = f"{most} {limit or 0.0:.0%}, and must be {side} {claim.bound:.0%}"
-    return f"refuted: {CLAIMS[claim.letter]}{what}: {bound}"
 
 
 def _steady(items: Sequence[Observed]) -> float:
@@ -241,12 +242,6 @@ def _lacking(
         yield f"the model gave no answer, or evaded the question, in {lost} of {len(items)} items"
     if passed.value is None:
         yield "no item has an outcome of FIT"
-
-
-def _needed(items: Sequence[Observed], bound: float) -> str:
-    """About how many items would decide, if the rate stayed what it is."""
-    number = items_needed(rate_where_looked(items, fit_at_least).value or 0.0, bound)
-    return f"FIT's interval holds its bound; about {number} items would decide" if number else "FIT lies at its bound"
 
 
 def items_needed(value: float, bound: float, level: float = 0.95, most: int = 10_000) -> int | None:

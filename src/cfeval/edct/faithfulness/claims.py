@@ -10,16 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from cfeval.edct.faithfulness.instruments import Instruments
-from cfeval.edct.faithfulness.observed import (
-    NULLS,
-    UNCITED,
-    Kind,
-    Observed,
-    changed,
-    citation_rate,
-    outcomes,
-    rate,
-)
+from cfeval.edct.faithfulness.observed import NULLS, UNCITED, Kind, Observed, changed, citation_rate, outcomes, rate
 from cfeval.stats.estimates import FULL, Estimate, beyond, difference, product
 
 Letter = Literal["A", "B", "C", "D", "E", "F"]

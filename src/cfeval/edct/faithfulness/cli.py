@@ -1,7 +1,7 @@
 """The verb that shows trust cards: for people, or as JSON for programs."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
@@ -83,17 +83,14 @@ def card(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> dict[
 
 def card_text(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> str:
     """A card as text."""
-    return "\n".join(_lines(row, tried))
-
-
-def _lines(row: CardRow, tried: Mapping[str, str]) -> Iterator[str]:
     where = f"{row.dataset}, {row.writer}, {row.editor}, {row.judge}, {row.n} items"
-    yield f"{row.vlm} ({where}): {row.conclusion}"
-    yield from (f"  because {reason}" for reason in row.why.split("; "))
-    yield f"  FIT {with_interval(row, 'fit')}"
+    lines = [f"{row.vlm} ({where}): {row.conclusion}", *(f"  because {reason}" for reason in row.why.split("; "))]
+    lines.append(f"  FIT {with_interval(row, 'fit')}")
     for letter, name in FIELDS.items():
-        yield f"  {letter} {CLAIMS[letter]}: {getattr(row, f'{name}_says')} {with_interval(row, name)}".rstrip()
+        says = f"{getattr(row, f'{name}_says')} {with_interval(row, name)}"
+        lines.append(f"  {letter} {CLAIMS[letter]}: {says}".rstrip())
     for bound, value in BOUNDS.items():
         if bound in tried:
             where = "under all values tried" if tried[bound] == "all" else f"at {tried[bound]}"
-            yield f"  bound of {bound}, {value:.2f}: the same {where}"
+            lines.append(f"  bound of {bound}, {value:.2f}: the same {where}")
+    return "\n".join(lines)

@@ -48,19 +48,28 @@ def _by_item(rows: Iterable[Row]) -> Rows:
 def _item(
     cited: Row, uncited: Sequence[Row], null: Sequence[Row], editor_null: Sequence[Row], blank: Sequence[Row]
 ) -> Observed:
-    moved: dict[Kind, bool | None] = {"cited": _moved(cited), "null": _any(null, _first), "blank": _any(blank, _blank)}
-    moved |= {"editor_null": _any(editor_null, _first)}
-    moved |= {"uncited_object": _some(_of_kind(uncited, "uncited_object"))}
-    moved |= {"uncited_background": _any(_of_kind(uncited, "uncited_background"))}
     tried: dict[Kind, Sequence[Row]] = {"cited": [cited], "null": null, "editor_null": editor_null, "blank": blank}
-    tried |= {kind: _of_kind(uncited, kind) for kind in UNCITED}
+    for kind in UNCITED:
+        tried[kind] = [row for row in uncited if f"uncited_{row.told.evidence}" == kind]
     objects = tried["uncited_object"]
+    object_outcomes = tuple(change for row in objects if (change := _moved(row)) is not None)
+    moved: dict[Kind, bool | None] = {
+        "cited": _moved(cited),
+        "null": _any(null, _first),
+        # An answer that says that nothing can be told from a blank image is another one too.
+        "blank": _any(blank, lambda row: _bit(row.told.answer_moved)),
+        "editor_null": _any(editor_null, _first),
+        # Objects are drawn by lot: one without an outcome leaves the others.
+        "uncited_object": any(object_outcomes) if object_outcomes else None,
+        "uncited_background": _any(tried["uncited_background"]),
+    }
+    presence = [row.told.present for row in (cited, *uncited)]
     if any(not row.told.evidence for row in uncited):  # the writer failed: what it would have named is unknown
         tried |= dict.fromkeys(UNCITED, uncited)
     return Observed(
         item=cited.id,
         cluster=cited.cluster,
-        present=_present([cited, *uncited]),
+        present=False if 0 in presence else True if 1 in presence else None,
         **moved,
         ccs=_bit(cited.told.ccs),
         sham=_bit(null[0].told.sham) if null else None,
@@ -69,7 +78,7 @@ def _item(
         correct=None if cited.told.correct is None else cited.told.correct >= RIGHT,
         breadth=next((row.told.breadth for row in uncited if row.told.breadth is not None), cited.told.breadth),
         objects=next((row.told.drawn_from for row in objects if row.told.drawn_from is not None), None),
-        object_outcomes=tuple(change for row in objects if (change := _moved(row)) is not None),
+        object_outcomes=object_outcomes,
         edits=tuple(
             Tried(row is cited, change, _bit(row.told.names_edited))
             for row in (cited, *uncited)
@@ -109,10 +118,6 @@ def _declined(row: Row, blank: bool) -> bool:
     return row.told.status in NO_ANSWER and row.told.stage in _CONVERSATIONS
 
 
-def _of_kind(rows: Sequence[Row], kind: Kind) -> list[Row]:
-    return [row for row in rows if f"uncited_{row.told.evidence}" == kind]
-
-
 # What came of asking again because an answer had changed.
 _OF_CHANGES = ("confirmed", "withdrawn", "unchanged")
 
@@ -134,26 +139,10 @@ def _unconfirmed(row: Row) -> bool:
     return row.told.answer_moved == 1 and row.told.again in ("withdrawn", "unanswered", "unknown")
 
 
-def _blank(row: Row) -> bool | None:
-    """Whether the answer about a blank image is another one; one that says that nothing can be told is."""
-    return _bit(row.told.answer_moved)
-
-
 def _any(rows: Sequence[Row], moved: Callable[[Row], bool | None] = _moved) -> bool | None:
     """Whether some edit moved the answer; None where none did and one has no outcome."""
     moves = [moved(row) for row in rows]
     return True if True in moves else None if None in moves or not moves else False
-
-
-def _some(rows: Sequence[Row]) -> bool | None:
-    """Whether some edit of those drawn by lot moved the answer; None where none of them has an outcome."""
-    moves = [outcome for row in rows if (outcome := _moved(row)) is not None]
-    return any(moves) if moves else None
-
-
-def _present(rows: Sequence[Row]) -> bool | None:
-    flags = [row.told.present for row in rows]
-    return False if 0 in flags else True if 1 in flags else None
 
 
 def _bit(value: int | None) -> bool | None:

@@ -108,7 +108,8 @@ def measured(
     most = 1.0 if unchecked else failed or false_edits(verifier)
     lack, absent_seen = _lack(verifier, failed, most), rate(items, lambda item: item.sees_absent)
     compared = any(item.cited is not None or item.null is not None for item in items)
-    failed_exam = _failed_exam(exam)
+    faults_by_task = {"comparison of answers": exam.compared_faults, "CCS": exam.faults} if exam else {}
+    failed_exam = ", ".join(f"{fault} ({name})" for name, faults in faults_by_task.items() for fault in faults)
     if compared and not any(item.judged for item in items):
         return Instruments(most, FULL, 0.0, lack, failed_exam, absent_seen=absent_seen)
     sensitivity, false_alarm_rate = rate(items, lambda item: item.swapped), rate(items, lambda item: item.reworded)
@@ -125,11 +126,6 @@ def measured(
     unfit = bool(exam and exam.compared_faults)
     alarms = 1.0 if at_most is None else at_most
     return Instruments(most, sensitivity, alarms, lack, failed_exam, unfit, absent_seen)
-
-
-def _failed_exam(exam: ExamError | None) -> str:
-    faults_by_task = {"comparison of answers": exam.compared_faults, "CCS": exam.faults} if exam else {}
-    return ", ".join(f"{fault} ({name})" for name, faults in faults_by_task.items() for fault in faults)
 
 
 def _lack(verifier: VerifierChecks, failed: float, most: float) -> str:

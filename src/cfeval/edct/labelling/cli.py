@@ -66,10 +66,11 @@ def run_sheet(
     drawn = draw(_candidates(scores, partial(ConditionFiles, results, shards=shards)), items, seed, by_verdict)
     if not drawn:
         raise InputError("no edit to label: no item of these score files was scored or rejected by a gate")
-    files = {
-        condition: ConditionFiles(results, condition, shards, items_of_condition)
-        for condition, items_of_condition in _items(drawn).items()
-    }
+    items_of: dict[Condition, set[str]] = defaultdict(set)
+    for edit in drawn:
+        if isinstance(edit.score, Score):
+            items_of[condition_of(edit.score)].add(edit.score.id)
+    files = {condition: ConditionFiles(results, condition, shards, names) for condition, names in items_of.items()}
     conditions = {condition: _records(some) for condition, some in files.items()}
     pairs = pair_sheets(results, [edit.score for edit in drawn if isinstance(edit.score, PairScore)], shards)
     shown = [
@@ -96,14 +97,6 @@ def _candidates(scores: list[Path], files_of: Callable[[Condition], ConditionFil
             continue
         for condition, scores_of_condition in groupby(stream_csv(file, Score), key=condition_of):
             yield from candidates(scores_of_condition, gate(condition.model_copy(update={"judge": ""})))
-
-
-def _items(drawn: list[Drawn]) -> dict[Condition, set[str]]:
-    by_condition: dict[Condition, set[str]] = defaultdict(set)
-    for drawn_edit in drawn:
-        if isinstance(drawn_edit.score, Score):
-            by_condition[condition_of(drawn_edit.score)].add(drawn_edit.score.id)
-    return by_condition
 
 
 def _records(files: ConditionFiles) -> ConditionRecords:

@@ -182,7 +182,10 @@ def _labels(files: Sequence[Path], key: Mapping[int, KeyRow]) -> list[Label]:
     labels: dict[tuple[int, str], Label] = {}
     owners: dict[str, int] = {}
     for number, file in enumerate(files):
-        for place, rater, marks in _label_rows(file, key):
+        reader = {".json": _of_page, ".csv": _of_csv}.get(file.suffix.lower())
+        if reader is None:
+            raise InputError(f"{file}: labels are .json, as the page of the sheet saves them, or .csv")
+        for place, rater, marks in reader(file, key):
             who = rater.casefold()
             if (owner := owners.setdefault(who, number)) != number:
                 raise InputError(
@@ -202,14 +205,6 @@ def _labels(files: Sequence[Path], key: Mapping[int, KeyRow]) -> list[Label]:
     return [labels[place] for place in sorted(labels)]
 
 
-def _label_rows(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
-    if file.suffix.lower() == ".json":
-        return _of_page(file, key)
-    if file.suffix.lower() == ".csv":
-        return _of_csv(file, key)
-    raise InputError(f"{file}: labels are .json, as the page of the sheet saves them, or .csv")
-
-
 def _of_page(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
     try:
         saved = SavedLabels.model_validate_json(read_text(file))
@@ -221,7 +216,12 @@ def _of_page(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
 
 
 def _of_csv(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
-    rows = list(_rows(file))
+    table = CsvFile(file, (), lambda row: row, strict=True)
+    if not {*table.header} >= {"sheet", "item", "rater"} or {*table.header} - _READ - {*CONTEXT, ""}:
+        raise InputError(
+            f"{file}: not the CSV of a sheet; its columns are sheet, item, rater, … {', '.join(QUESTIONS)}"
+        )
+    rows = [(f"{file}, line {row.line}", {name: cell.strip() for name, cell in row.cells.items()}) for row in table]
     raters = {row["rater"] for _, row in rows if row.get("rater")}
     only = raters.pop() if len(raters) == 1 else ""
     for place, row in rows:
@@ -232,16 +232,6 @@ def _of_csv(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
         if not (rater := row.get("rater") or only):
             raise InputError(f"{place}: says not whose labels these are; write a name or initials in the column rater")
         yield place, rater, _valid(place, Marks, answers)
-
-
-def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    table = CsvFile(file, (), lambda row: row, strict=True)
-    if not {*table.header} >= {"sheet", "item", "rater"} or {*table.header} - _READ - {*CONTEXT, ""}:
-        raise InputError(
-            f"{file}: not the CSV of a sheet; its columns are sheet, item, rater, … {', '.join(QUESTIONS)}"
-        )
-    for row in table:
-        yield f"{file}, line {row.line}", {name: cell.strip() for name, cell in row.cells.items()}
 
 
 def _valid(place: str, kind: type[R], content: Mapping[str, object]) -> R:

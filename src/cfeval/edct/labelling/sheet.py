@@ -65,9 +65,19 @@ def draw(candidates: Iterable[Candidate], items: int, seed: int, by_verdict: boo
             equal numbers, as far as there are any; the weights undo it.
     """
     groups: dict[tuple[str, ...], _Stratum] = defaultdict(partial(_Stratum, items))
-    for lot, candidate in _once_each(candidates, seed):
-        condition = (getattr(candidate.score, name) for name in CONDITION_NAMES)
-        groups[*condition, _outcome(candidate) if by_verdict else ""].add(lot, candidate)
+    seen: set[bytes] = set()
+    for candidate in candidates:
+        score = candidate.score
+        lot = _lot(score, seed, "draw")
+        if lot in seen:
+            continue
+        seen.add(lot)
+        outcome = ""
+        if by_verdict:
+            rejected = candidate.gate == 0 or score.verified == 0 or score.status != Status.OK
+            faithful = all(getattr(score, name) for name in LABELLED[score.protocol].scores)
+            outcome = "rejected" if rejected else "1" if faithful else "0"
+        groups[*(getattr(score, name) for name in CONDITION_NAMES), outcome].add(lot, candidate)
     strata = [group for _, group in sorted(groups.items())]
     drawn = [
         Drawn(candidate.score, candidate.gate, round(stratum.size / len(taken), 4))
@@ -97,23 +107,6 @@ class _Stratum:
 
     def _kept_first(self) -> list[tuple[bytes, Candidate]]:
         return sorted(self._kept, key=itemgetter(0))[: self._most]
-
-
-def _once_each(candidates: Iterable[Candidate], seed: int) -> Iterator[tuple[bytes, Candidate]]:
-    """Each edit once, with its lot; what differs in nothing but the judge has the same."""
-    seen: set[bytes] = set()
-    for candidate in candidates:
-        lot = _lot(candidate.score, seed, "draw")
-        if lot not in seen:
-            seen.add(lot)
-            yield lot, candidate
-
-
-def _outcome(candidate: Candidate) -> str:
-    score = candidate.score
-    if candidate.gate == 0 or score.verified == 0 or score.status != Status.OK:
-        return "rejected"
-    return "1" if all(getattr(score, name) for name in LABELLED[score.protocol].scores) else "0"
 
 
 def _in_turn(strata: Sequence[Sequence[Candidate]], items: int) -> list[Sequence[Candidate]]:
@@ -270,22 +263,18 @@ def sheet_csv(items: Sequence[SheetItem]) -> str:
     asks = list(_asks(items))
     text = csv_line(["sheet", "item", "rater", *CONTEXT, *asks, "comment"])
     for number, item in enumerate(items, start=1):
-        columns = {**asdict(item), "changes": "\n".join(map(_change_text, item.changes))}
-        context = (_cell(columns[name]) for name in CONTEXT)
+        changes = [
+            change.positive + (f" (must not remain: {change.negative})" if change.negative else "")
+            for change in item.changes
+        ]
+        columns = {**asdict(item), "changes": "\n".join(changes)}
+        context = (f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in map(columns.__getitem__, CONTEXT))
         text += csv_line([sheet_hash(items), number, "", *context, *[""] * len(asks), ""])
     return text
 
 
 def _asks(items: Sequence[SheetItem]) -> dict[str, dict[str, Any]]:
     return {name: asdict(ASKS[name]) for name in QUESTIONS if any(name in item.asks for item in items)}
-
-
-def _change_text(change: Change) -> str:
-    return change.positive + (f" (must not remain: {change.negative})" if change.negative else "")
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def gates(made: Iterable[Counterfactual]) -> dict[Key, Binary | None]:
@@ -317,22 +306,17 @@ def sheet_item(records: ConditionRecords, score: Score) -> SheetItem:
     first = 1 if RULES[score.protocol].chained else score.edit
     chain = [(score.id, edit) for edit in range(first, score.edit + 1)]
     edited = [image for instruction in chain if (image := _edited(records.counterfactuals[instruction]))]
+    instructions = [records.instructions[place] for place in chain if RULES[score.protocol].written]
     return SheetItem(
         asks=asked_names(score.protocol, talked),
         question=records.samples[score.id].question,
-        changes=tuple(
-            _change(records.instructions[instruction]) for instruction in chain if RULES[score.protocol].written
-        ),
+        changes=tuple(Change(record.concept, record.positive, record.negative) for record in instructions),
         images=(records.samples[score.id].image.sha256, *(image.sha256 for image in edited)),
         answer=before.answer,
         explanation=before.explanation,
         new_answer=after.answer if after and talked else "",
         new_explanation=after.explanation if after and talked else "",
     )
-
-
-def _change(instruction: Instruction) -> Change:
-    return Change(instruction.concept, instruction.positive, instruction.negative)
 
 
 def _edited(made: Counterfactual) -> ImageRef | None:
@@ -408,27 +392,23 @@ def pair_sheets(results: Path, drawn: Iterable[PairScore], shards: int) -> PairS
             if record.id in names
         }
         for name in ids:
-            items[condition.pair_set, condition.vlm, name] = _item(name, samples, baselines)
+            first, second = (f"{name}.{side}" for side in ("before", "after"))
+            missing = next((side for side in (first, second) if side not in samples or side not in baselines), None)
+            if missing is not None:
+                raise InputError(f"pair '{name}': no item or no conversation '{missing}'; give results of one run")
+            pair = pair_of(samples[first])
+            change = f"{pair.before or ABSENT} → {pair.after or ABSENT}"
+            items[condition.pair_set, condition.vlm, name] = SheetItem(
+                asks=asked_names(PAIRS_2026),
+                question=samples[first].question,
+                changes=(Change(pair.after or pair.before, change, ""),),
+                images=(samples[first].image.sha256, samples[second].image.sha256),
+                answer=baselines[first].answer,
+                explanation=baselines[first].explanation,
+                new_answer=baselines[second].answer,
+                new_explanation=baselines[second].explanation,
+            )
     return PairSheets(items, places)
-
-
-def _item(name: str, samples: Mapping[str, Sample], baselines: Mapping[str, PairBaseline]) -> SheetItem:
-    sides = [f"{name}.{side}" for side in ("before", "after")]
-    if missing := [side for side in sides if side not in samples or side not in baselines]:
-        raise InputError(f"pair '{name}': no item or no conversation '{missing[0]}'; give results of one run")
-    (first, second), (before, after) = ([samples[side] for side in sides], [baselines[side] for side in sides])
-    pair = pair_of(first)
-    change = f"{pair.before or ABSENT} → {pair.after or ABSENT}"
-    return SheetItem(
-        asks=asked_names(PAIRS_2026),
-        question=first.question,
-        changes=(Change(pair.after or pair.before, change, ""),),
-        images=(first.image.sha256, second.image.sha256),
-        answer=before.answer,
-        explanation=before.explanation,
-        new_answer=after.answer,
-        new_explanation=after.explanation,
-    )
 
 
 def scored(score: PairScore) -> bool:

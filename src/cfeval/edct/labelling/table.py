@@ -157,8 +157,12 @@ def rows(
                 if names["comparison"] == "tool_consensus" and (about == CCS or of_pairs):
                     of_tool = [score for score in theirs if score.judge == names["tool"]]
                     more.append(corrected_figures(mine, of_tool, settings, about))
-                named = {"protocol": protocol, "about": about, **names}
-                table.append(LabelAgreementRow.model_validate(_joined(named, _figures(about, cases, settings), *more)))
+                figures: Figures = {"protocol": protocol, "about": about, **names}
+                parts = [_figures(about, cases, settings), *more]
+                for part in parts:
+                    figures |= part
+                figures["ci"] = interval_methods(*(part.get("ci", "") for part in parts))
+                table.append(LabelAgreementRow.model_validate(figures))
     return [_beside(row, paper) for row in table]
 
 
@@ -176,17 +180,17 @@ def _comparisons(
         for place, name in enumerate(names):
             cases = [_beside_tool(edit, edit.answers[place : place + 1], edit.why[place], verdicts) for edit in met]
             yield {"comparison": "tool_human", "tool": tool, "rater": name}, cases, []
-        cases = [_beside_tool(edit, (edit.consensus,), _undecided(edit), verdicts) for edit in met]
+        cases = []
+        for edit in met:
+            missing = ""
+            if edit.consensus is None:
+                missing = "not adjudicated" if edit.open else edit.undecidable or next(filter(None, edit.why))
+            cases.append(_beside_tool(edit, (edit.consensus,), missing, verdicts))
         error = [_open(met)] if about == GRADE else [_open(met), error_figures(met, verdicts, level)]
         yield {"comparison": "tool_consensus", "tool": tool}, cases, error
         if len(names) > 1:
             cases = [_beside_tool(edit, edit.answers, _too_few(edit), verdicts) for edit in met]
             yield {"comparison": "three_way", "tool": tool}, cases, []
-
-
-def _joined(*parts: Figures | dict[str, str]) -> Figures:
-    whole: Figures = {name: figure for part in parts for name, figure in part.items()}
-    return whole | {"ci": interval_methods(*(part.get("ci", "") for part in parts))}
 
 
 def _beside_tool(edit: Rated, answers: tuple[float | None, ...], missing: str, verdicts: Verdicts) -> _Case:
@@ -201,13 +205,6 @@ def _too_few(edit: Rated) -> str:
 
 def _open(edits: Iterable[Rated]) -> Figures:
     return {"n_open": sum(edit.open for edit in edits)}
-
-
-def _undecided(edit: Rated) -> str:
-    """Why there is no consensus; empty where there is one."""
-    if edit.consensus is not None:
-        return ""
-    return "not adjudicated" if edit.open else edit.undecidable or next(filter(None, edit.why))
 
 
 def _figures(about: str, cases: Sequence[_Case], settings: Interval) -> Figures:

@@ -180,14 +180,13 @@ def notes(published: Iterable[PublishedPairs], sets: Mapping[str, str]) -> list[
     for line in published:
         if line.plugin in sets.values():
             shown.setdefault((line.source, line.printed, line.kind), []).append(line)
-    return [_note(*key, metrics_of_set) for key, metrics_of_set in shown.items()]
-
-
-def _note(source: str, printed: str, kind: str, published: Sequence[PublishedPairs]) -> str:
-    ranked = sorted(published, key=lambda line: (-line.value, line.model))
-    figures = ", ".join(f"{line.model} {cell(line.value)}" for line in ranked)
-    of_kind = f"{printed} ({kind})" if kind else printed
-    return f"Published for {source}: {of_kind}: {figures}. Its task or its prompts are others than ours."
+    lines = []
+    for (source, printed, kind), metrics_of_set in shown.items():
+        ranked = sorted(metrics_of_set, key=lambda line: (-line.value, line.model))
+        figures = ", ".join(f"{line.model} {cell(line.value)}" for line in ranked)
+        of_kind = f"{printed} ({kind})" if kind else printed
+        lines.append(f"Published for {source}: {of_kind}: {figures}. Its task or its prompts are others than ours.")
+    return lines
 
 
 def _plain(name: str) -> str:

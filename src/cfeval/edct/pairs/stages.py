@@ -248,8 +248,8 @@ def verdicts(
         fields |= {
             "completion": named_texts(texts) if texts else "",
             "calls": tuple(dict.fromkeys(call for ruling in rulings.values() for call in ruling.calls)),
-            "correct_before": _right(case, "before"),
-            "correct_after": _right(case, "after"),
+            "correct_before": _says(first.answer, case.samples["before"].reference),
+            "correct_after": _says(second.answer, case.samples["after"].reference),
             "biased": _says(second.answer, pair.biased),
             **distance(first, second)._asdict(),
             "words": len(f"{first.explanation} {second.explanation}".split()),
@@ -311,10 +311,6 @@ async def _rulings(case: Case, judge: PairJudge, seed: int) -> dict[str, Ruling]
     comparisons |= {f"named_{image}": named(image, pair) for image in IMAGES}
     comparisons |= {f"sham_{image}": named(image, case.other) for image in IMAGES}
     return dict(zip(comparisons, await gather(*comparisons.values()), strict=True))
-
-
-def _right(case: Case, side: Side) -> Binary | None:
-    return _says(case.conversations[side].answer, case.samples[side].reference)
 
 
 def _says(answer: str, wanted: str) -> Binary | None:

@@ -59,7 +59,6 @@ _READING = (
     "the image was only encoded again. Of half of the pairs, drawn by a hash, the changed image comes first: it is "
     "asked about first and again, and judges read of the change the other way. Public pairs may be in training data."
 )
-_WITHOUT = "No φ is expected of {}."
 _NATURAL = "Natural pairs: two photographs. Only answers are told; that one thing moved them does not follow."
 
 
@@ -207,7 +206,15 @@ def _row(condition: PairCondition, kind: str, verdicts: Sequence[PairVerdict], d
     }
     more: Figures = {}
     if not natural:
-        estimates |= _of_explanations(verdicts, settings)
+        estimates |= {
+            "named": rate(verdicts, lambda verdict: verdict.named, settings.level),
+            "named_if_moved": rate(verdicts, where(lambda verdict: verdict.named, 1), settings.level),
+            "named_if_unmoved": rate(verdicts, where(lambda verdict: verdict.named, 0), settings.level),
+            "phi": phi(verdicts, settings),
+            "cct": cct(verdicts, settings),
+            "f_auroc": f_auroc(verdicts, settings.level),
+            "sham": rate(verdicts, lambda verdict: verdict.sham, settings.level),
+        }
         more = _beside(condition, kind, verdicts, estimates["phi"], data)
     figures: Figures = condition.model_dump() | figures_of(estimates) | more
     figures |= {"kind": kind, "n": len(verdicts), "n_scored": len(scored), "natural": int(natural)}
@@ -233,29 +240,21 @@ def _tally(reasons: Iterable[str]) -> str:
     return "; ".join(f"{reason}: {many}" for reason, many in sorted(Counter(reasons).items()) if reason)
 
 
-def _of_explanations(verdicts: Sequence[PairVerdict], settings: Interval) -> dict[str, Estimate]:
-    return {
-        "named": rate(verdicts, lambda verdict: verdict.named, settings.level),
-        "named_if_moved": rate(verdicts, where(lambda verdict: verdict.named, 1), settings.level),
-        "named_if_unmoved": rate(verdicts, where(lambda verdict: verdict.named, 0), settings.level),
-        "phi": phi(verdicts, settings),
-        "cct": cct(verdicts, settings),
-        "f_auroc": f_auroc(verdicts, settings.level),
-        "sham": rate(verdicts, lambda verdict: verdict.sham, settings.level),
-    }
-
-
 def _beside(
     condition: PairCondition, kind: str, verdicts: Sequence[PairVerdict], estimate: Estimate, data: PairData
 ) -> Figures:
     """The 2 × 2 table, phi of one explanation alone, and what is expected of a test model over all pairs."""
-    sides = {
-        "phi_before": phi(verdicts, data.how, lambda verdict: verdict.named_before).value,
-        "phi_after": phi(verdicts, data.how, lambda verdict: verdict.named_after).value,
+    named = images_named(verdicts)
+    several = len(named) < sum(verdict.named_before is not None for verdict in verdicts)
+    share = rounded(sum(named.values()) / len(named)) if several else None
+    figures: Figures = {
+        **counts(verdicts),
+        "n_images": len(named),
+        "n_images_named": sum(named.values()),
+        "images_named": share,
+        "phi_before": rounded(phi(verdicts, data.how, lambda verdict: verdict.named_before).value),
+        "phi_after": rounded(phi(verdicts, data.how, lambda verdict: verdict.named_after).value),
     }
-    figures: Figures = (
-        counts(verdicts) | _named_images(verdicts) | {name: rounded(value) for name, value in sides.items()}
-    )
     wanted = data.expected.get(condition.vlm) if not kind else None
     if wanted is None:
         return figures
@@ -263,14 +262,6 @@ def _beside(
         return figures | {"expected_none": wanted}
     near = estimate.value is not None and abs(estimate.value - wanted) <= TOLERANCE
     return figures | {"expected_phi": wanted, "within": int(near)}
-
-
-def _named_images(verdicts: Sequence[PairVerdict]) -> Figures:
-    """Of how many original images the explanation names some change, where images have several pairs."""
-    named = images_named(verdicts)
-    several = len(named) < sum(verdict.named_before is not None for verdict in verdicts)
-    share = rounded(sum(named.values()) / len(named)) if several else None
-    return {"n_images": len(named), "n_images_named": sum(named.values()), "images_named": share}
 
 
 def _bounds(name: str, bits: Sequence[float | None]) -> Figures:
@@ -290,26 +281,20 @@ def render(table: Sequence[PairRow], published: Sequence[str] = ()) -> RenderedT
         return RenderedTable("edct_pairs", _TITLE, *body, (NO_PAIRS_NOTE,))
     rest = [name for name in NAMES if name not in names]
     shared = " · ".join(f"{HEADINGS[name]}: {_name(name, table[0])}" for name in rest) + "." if rest else ""
-    explanations = (shared, intervals(table) + _READING, _NATURAL if any(row.natural for row in table) else "")
-    notes_of_all = (*explanations, _without_phi(table), _without_distance(table), *published, *world_note(table))
-    return RenderedTable("edct_pairs", _TITLE, *body, tuple(note for note in notes_of_all if note))
-
-
-def _without_phi(table: Sequence[PairRow]) -> str:
-    """Which test models should have no phi, and why."""
-    named: dict[str, list[str]] = {}
+    notes_of_all = [shared, intervals(table) + _READING, _NATURAL if any(row.natural for row in table) else ""]
+    without_phi: dict[str, list[str]] = {}
     for row in table:
-        if row.expected_none and row.vlm not in named.setdefault(row.expected_none, []):
-            named[row.expected_none].append(row.vlm)
-    return _WITHOUT.format("; ".join(f"{', '.join(names)}: {why}" for why, names in named.items())) if named else ""
-
-
-def _without_distance(table: Sequence[PairRow]) -> str:
-    """Which pairs CCT leaves out, where there is any."""
-    if not any(row.n_distances for row in table):
-        return ""
-    lost = ", ".join(f"{row.vlm} {row.no_distance}" for row in table if row.no_distance and not row.kind)
-    return f"CCT counts pairs whose answers their first words decide{f'; not counted: {lost}' if lost else ''}."
+        if row.expected_none and row.vlm not in without_phi.setdefault(row.expected_none, []):
+            without_phi[row.expected_none].append(row.vlm)
+    if without_phi:
+        reasons = (f"{', '.join(names)}: {why}" for why, names in without_phi.items())
+        notes_of_all.append(f"No φ is expected of {'; '.join(reasons)}.")
+    if any(row.n_distances for row in table):
+        lost = ", ".join(f"{row.vlm} {row.no_distance}" for row in table if row.no_distance and not row.kind)
+        left_out = f"; not counted: {lost}" if lost else ""
+        notes_of_all.append(f"CCT counts pairs whose answers their first words decide{left_out}.")
+    notes_of_all += [*published, *world_note(table)]
+    return RenderedTable("edct_pairs", _TITLE, *body, tuple(note for note in notes_of_all if note))
 
 
 def _name(name: str, row: PairRow) -> str:

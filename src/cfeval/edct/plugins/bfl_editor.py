@@ -32,12 +32,7 @@ from cfeval.inference.remote.http import Endpoint, exchange, fault_of, read_json
 from cfeval.inference.remote.images import Encoded
 from cfeval.inference.remote.openai_api import cost_of
 from cfeval.inference.remote.provider_table import PROVIDERS, Provider
-from cfeval.inference.remote.providers import (
-    checked_base_url,
-    endpoint,
-    get,
-    only_further,
-)
+from cfeval.inference.remote.providers import checked_base_url, endpoint, get, only_further
 from cfeval.inference.remote.request import Response, Usage
 
 USES = Uses(seed=True)

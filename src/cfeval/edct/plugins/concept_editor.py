@@ -18,7 +18,7 @@ from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
-from cfeval.edct.interfaces import Edit, Editor, EditReply, EditRequest, Writer, WriteRequest
+from cfeval.edct.interfaces import Edit, Editor, EditRequest, Writer, WriteRequest
 from cfeval.edct.metrics import is_unedited
 from cfeval.edct.protocols.rules import EDCT_2025
 
@@ -117,20 +117,16 @@ class Instructed:
         )
         reply = await editor.edit(request)
         made = ConceptEdit(" ".join(edit.concept.split()), " ".join(edit.positive.split()), calls=reply.calls)
-        status, reason, edited = _checked(request, reply)
-        return replace(made, image=edited, status=status, reason=reason)
-
-
-def _checked(request: EditRequest, reply: EditReply) -> tuple[Status, str, Image | None]:
-    if reply.status != Status.OK:  # what is missing in the image is no finding about a classifier, which cited nothing
-        absent = reply.status == Status.CITATION_ABSENT
-        return Status.EDIT_INVALID if absent else reply.status, reply.reason, None
-    if reply.image is None:
-        return Status.NO_IMAGE, "the editor returned no image", None
-    height, width = request.image.pixels.shape[:2]
-    edited = reply.image
-    if edited.pixels.shape[:2] != (height, width):
-        edited = edited.resized(width, height)
-    if not request.nothing and is_unedited(request.image.pixels, edited.pixels):
-        return Status.EDIT_INVALID, "the image did not change", None
-    return Status.OK, "", edited
+        if reply.status != Status.OK:
+            # What is missing in the image is no finding about a classifier, which cited nothing.
+            absent = reply.status == Status.CITATION_ABSENT
+            return replace(made, status=Status.EDIT_INVALID if absent else reply.status, reason=reply.reason)
+        if reply.image is None:
+            return replace(made, status=Status.NO_IMAGE, reason="the editor returned no image")
+        height, width = image.pixels.shape[:2]
+        edited = reply.image
+        if edited.pixels.shape[:2] != (height, width):
+            edited = edited.resized(width, height)
+        if not request.nothing and is_unedited(image.pixels, edited.pixels):
+            return replace(made, status=Status.EDIT_INVALID, reason="the image did not change")
+        return replace(made, image=edited)

@@ -27,7 +27,7 @@ from cfeval.edct import edit_cost
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins import diffusers_speed
 from cfeval.edct.plugins.diffusers_pipelines import KINDS, MEGAPIXEL, Canvas, Kind, Settings
-from cfeval.edct.plugins.diffusers_speed import Speed, SpeedOptions
+from cfeval.edct.plugins.diffusers_speed import Lora, SpeedOptions
 from cfeval.edct.plugins.masks import Masked, MaskSource
 from cfeval.edct.plugins.remote_editors import Prompted, prompt_for
 from cfeval.inference.batching import Batcher
@@ -146,7 +146,8 @@ class PipelineEditor:
         width, height = sketches[0].canvas.image.size
         whom = f"item '{sketches[0].request.item}'" + (f" and {len(sketches) - 1} more" if len(sketches) > 1 else "")
         canvases = [sketch.canvas for sketch in sketches]
-        canvases += [_copy(canvases[-1]) for _ in range(self.batch - len(canvases))]
+        for _ in range(self.batch - len(canvases)):  # the last one again, with the same random numbers
+            canvases.append(replace(canvases[-1], generator=canvases[-1].generator.clone_state()))
         began = time.perf_counter()
         with memory_errors(f"painting {width} × {height} pixels for {whom}", self.advice):
             output = self.kind.paint(self.pipe, canvases, self.settings)
@@ -165,13 +166,9 @@ class PipelineEditor:
         return {f"{name}_cut": f"reads {most} of {n} tokens" for name, n in lengths.items() if n > most}
 
 
-def _copy(canvas: Canvas) -> Canvas:
-    """The same canvas, with the same random numbers once more."""
-    return replace(canvas, generator=canvas.generator.clone_state())
-
-
 def _reply(sketch: Sketch, painted: Pixels, finite: bool, blackened: bool, seconds: float) -> EditReply:
-    details = {**sketch.details, **_sizes(sketch.request, painted)}
+    shapes = {"size": sketch.request.image.pixels.shape, "painted_size": painted.shape}
+    details = {**sketch.details, **{name: f"{shape[1]} × {shape[0]}" for name, shape in shapes.items()}}
     if blackened:
         reason = "the checkpoint's safety checker took the image for unsafe and blackened it"
         return EditReply(details=details, status=Status.MODERATED, reason=reason)
@@ -226,11 +223,6 @@ def finish(painted: Pixels, original: Pixels, mask: Mask | None) -> Pixels:
     return np.asarray(image) if mask is None else np.where(mask[..., None], np.asarray(image), original)
 
 
-def _sizes(request: EditRequest, painted: Pixels) -> dict[str, str]:
-    shapes = {"size": request.image.pixels.shape, "painted_size": painted.shape}
-    return {name: f"{shape[1]} × {shape[0]}" for name, shape in shapes.items()}
-
-
 def paint_size(size: tuple[int, int], least: int, most: int, grid: int) -> tuple[int, int]:
     """Width and height to paint at, multiples of `grid`.
 
@@ -246,17 +238,18 @@ def paint_size(size: tuple[int, int], least: int, most: int, grid: int) -> tuple
     area = min(max(width * height, least), most)
     scale = math.sqrt(area / (width * height))
     around = product(_around(width * scale, grid), _around(height * scale, grid))
-    return min(around, key=lambda it: (it[0] * it[1] > most, _stretch(it, size), -it[0] * it[1]))
+
+    def badness(painted: tuple[int, int]) -> tuple[bool, float, int]:
+        pixels = painted[0] * painted[1]
+        stretch = math.log(painted[0] * height / (painted[1] * width))
+        return pixels > most, abs(stretch), -pixels
+
+    return min(around, key=badness)
 
 
 def _around(length: float, grid: int) -> tuple[int, int]:
     cells = length / grid
     return max(grid, math.floor(cells + 1e-6) * grid), max(grid, math.ceil(cells - 1e-6) * grid)
-
-
-def _stretch(first: tuple[int, int], other: tuple[int, int]) -> float:
-    """How far two shapes differ: the logarithm of the ratio of their aspect ratios, without sign."""
-    return abs(math.log(first[0] * other[1] / (first[1] * other[0])))
 
 
 def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offload: str) -> Settings:
@@ -281,17 +274,15 @@ def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offloa
     steps, strength = settings["steps"], settings.get("strength", 1.0)
     if int(steps * strength) < 1:
         raise ParamsError(f"{pipeline}: no step is left of steps {steps:g} at strength {strength:g}; raise one of them")
-    return {**settings, **_limits(settings, given)} if "min_pixels" in settings else settings
-
-
-def _limits(settings: Settings, given: Mapping[str, float]) -> Settings:
-    """The limits of the painted size: one that is given moves the pipeline's own other one along."""
+    if "min_pixels" not in settings:
+        return settings
     least, most = settings["min_pixels"], settings["max_pixels"]
     if least > most and "min_pixels" in given and "max_pixels" in given:
         raise ParamsError(f"min_pixels {least:g} is over max_pixels {most:g}; swap or remove one of them")
+    # A limit that is given moves the pipeline's own other one along.
     if "max_pixels" in given:
-        return {"min_pixels": min(least, most), "max_pixels": most}
-    return {"min_pixels": least, "max_pixels": max(least, most)}
+        return {**settings, "min_pixels": min(least, most)}
+    return {**settings, "max_pixels": max(least, most)}
 
 
 def checkpoint_of(options: LocalOptions) -> Checkpoint:
@@ -339,7 +330,16 @@ def size(folder: Path, dtype: Dtype, options: SpeedOptions) -> int:
     return sum(sizes.values())
 
 
-def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, offload: Offload, speed: Speed) -> Any:
+def load(
+    folder: Path,
+    model: str,
+    pipeline: str,
+    dtype: Dtype,
+    device: str,
+    offload: Offload,
+    speed: SpeedOptions,
+    lora: Lora | None,
+) -> Any:
     """Load a checkpoint as a pipeline, put it where it computes, and make it as cheap as asked.
 
     Raises:
@@ -354,7 +354,7 @@ def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, off
             getattr(diffusers, pipeline), folder, model, number_type, diffusers_speed.quantization(speed, number_type)
         )
         pipe.set_progress_bar_config(disable=True)
-        diffusers_speed.apply(pipe, speed)
+        diffusers_speed.apply(pipe, speed, lora)
         if offload == "none":
             return pipe.to(device)
         getattr(pipe, f"enable_{offload}_cpu_offload")(device=device)

@@ -22,11 +22,15 @@ negative prompt counts where there is guidance: `guidance_scale` > 1.
 LEDITS++ inverts the image, then guides it towards the positive and away from the negative part. Its variables: edit
 guidance s_e → `guidance`; masking quantile λ → `edit_threshold`; skipped share of the steps → 1 − `strength` (LEDITS++,
 Section 3). Randomness enters in the inversion only.
+
+What each published checkpoint needs: parameters are those that the models' authors publish, in billions; memory follows
+from them, at two bytes each. What an edit needs beside its weights is taken as a fifth of them and four GiB, which no
+GPU has confirmed yet.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isinf
 from typing import TYPE_CHECKING, Any
 
 import PIL.Image
@@ -52,10 +56,6 @@ class Canvas:
     prompt: str
     negative_prompt: str
     generator: "torch.Generator"
-
-
-def _nothing(pipe: Any, settings: Settings) -> None:
-    del pipe, settings
 
 
 @dataclass(frozen=True)
@@ -90,24 +90,12 @@ class Kind:
     """The tokenizer that reads a prompt; with dots where it is a part of a processor."""
     reads: int | None = None
     """Tokens of a prompt that are read, where it is not the tokenizer that says so."""
-    prepare: Callable[[Any, Settings], None] = _nothing
+    prepare: Callable[[Any, Settings], None] = lambda *_: None
     """What is done to the loaded pipeline."""
 
     def uses(self, settings: Settings) -> Uses:
         """What it can use under these settings."""
         return Uses(negative_prompt=self.negative(settings), mask=self.mask, seed=True)
-
-
-def always(settings: Settings) -> bool:
-    """A negative prompt is read whatever is set."""
-    del settings
-    return True
-
-
-def never(settings: Settings) -> bool:
-    """No negative prompt is read."""
-    del settings
-    return False
 
 
 def guided(settings: Settings) -> bool:
@@ -122,7 +110,9 @@ def truly_guided(settings: Settings) -> bool:
 
 def _flux_arguments(canvases: Sequence[Canvas], settings: Settings) -> dict[str, Any]:
     width, height = canvases[0].image.size
+    masks = [canvas.mask for canvas in canvases]
     return {
+        **({"mask_image": masks, "strength": settings["strength"]} if "strength" in settings else {}),
         "image": [canvas.image for canvas in canvases],
         "prompt": [canvas.prompt for canvas in canvases],
         "guidance_scale": settings["guidance"],
@@ -134,41 +124,21 @@ def _flux_arguments(canvases: Sequence[Canvas], settings: Settings) -> dict[str,
     }
 
 
-def _flux_inside(canvases: Sequence[Canvas], settings: Settings) -> dict[str, Any]:
-    return {"mask_image": [canvas.mask for canvas in canvases], "strength": settings["strength"]}
-
-
-def _kontext_arguments(canvases: Sequence[Canvas], settings: Settings) -> dict[str, Any]:
-    width, height = canvases[0].image.size
-    negative = [canvas.negative_prompt for canvas in canvases] if truly_guided(settings) else None
-    return {
-        **_flux_arguments(canvases, settings),
-        "negative_prompt": negative,
-        "true_cfg_scale": settings["true_cfg"],
-        "max_area": width * height,  # else sizes are scaled to a megapixel
-        "_auto_resize": False,  # else the image is squeezed into the nearest of 17 shapes
-    }
-
-
 def _kontext(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
-    return pipe(**_kontext_arguments(canvases, settings))
+    width, height = canvases[0].image.size
+    return pipe(
+        **_flux_arguments(canvases, settings),
+        negative_prompt=[canvas.negative_prompt for canvas in canvases] if truly_guided(settings) else None,
+        true_cfg_scale=settings["true_cfg"],
+        max_area=width * height,  # else sizes are scaled to a megapixel
+        _auto_resize=False,  # else the image is squeezed into the nearest of 17 shapes
+    )
 
 
-def _kontext_inpaint(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
-    return pipe(**_kontext_arguments(canvases, settings), **_flux_inside(canvases, settings))
-
-
-_KONTEXT_SETTINGS = {"steps": 28, "guidance": 2.5, "true_cfg": 1.0, "min_pixels": MEGAPIXEL, "max_pixels": MEGAPIXEL}
+_SIZE = {"min_pixels": MEGAPIXEL, "max_pixels": MEGAPIXEL}
+_KONTEXT_SETTINGS = {"steps": 28, "guidance": 2.5, "true_cfg": 1.0, **_SIZE}
 KONTEXT = Kind(_KONTEXT_SETTINGS, grid=16, paint=_kontext, negative=truly_guided, batches=True, tokenizer="tokenizer_2")
-KONTEXT_INPAINT = Kind(
-    {**_KONTEXT_SETTINGS, "strength": 1.0},
-    grid=16,
-    paint=_kontext_inpaint,
-    negative=truly_guided,
-    mask=True,
-    batches=True,
-    tokenizer="tokenizer_2",
-)
+KONTEXT_INPAINT = replace(KONTEXT, settings={**_KONTEXT_SETTINGS, "strength": 1.0}, mask=True)
 
 
 def _own_image(pipe: Any, settings: Settings) -> None:
@@ -191,16 +161,11 @@ def _flux2(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
     return pipe(**_flux_arguments(canvases, settings))
 
 
-def _flux2_inpaint(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
-    return pipe(**_flux_arguments(canvases, settings), **_flux_inside(canvases, settings))
-
-
-_SIZE = {"min_pixels": MEGAPIXEL, "max_pixels": MEGAPIXEL}
 KLEIN = Kind(
     {"steps": 4, "guidance": 1.0, **_SIZE},
     grid=16,
     paint=_flux2,
-    negative=never,
+    negative=lambda _: False,
     batches=True,
     shortest=64,
     longest=8.0,
@@ -210,23 +175,17 @@ KLEIN = Kind(
 KLEIN_INPAINT = Kind(
     {**KLEIN.settings, "strength": 1.0},
     grid=16,
-    paint=_flux2_inpaint,
-    negative=never,
+    paint=_flux2,
+    negative=KLEIN.negative,
     mask=True,
     batches=True,
     reads=KLEIN.reads,
 )
-FLUX2 = Kind(
-    {"steps": 50, "guidance": 4.0, **_SIZE},
-    grid=16,
-    paint=_flux2,
-    negative=never,
-    batches=True,
-    shortest=KLEIN.shortest,
-    longest=KLEIN.longest,
+FLUX2 = replace(
+    KLEIN,
+    settings={"steps": 50, "guidance": 4.0, **_SIZE},
     tokenizer="tokenizer.tokenizer",
     reads=440,  # of 512, which the system message shares
-    prepare=_own_image,
 )
 
 
@@ -247,7 +206,7 @@ def _qwen(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
 
 
 QWEN = Kind({"steps": 50, "true_cfg": 4.0, **_SIZE}, grid=32, paint=_qwen, negative=truly_guided, step_cache=True)
-QWEN_PLUS = Kind({**QWEN.settings, "steps": 40}, grid=32, paint=_qwen, negative=truly_guided, step_cache=True)
+QWEN_PLUS = replace(QWEN, settings={**QWEN.settings, "steps": 40})
 
 
 def _qwen_schedule(pipe: Any, settings: Settings) -> None:
@@ -256,11 +215,10 @@ def _qwen_schedule(pipe: Any, settings: Settings) -> None:
         raise ParamsError(f"the checkpoint has a schedule of its own, of {len(own)} steps; set steps: {len(own)}")
 
 
-QWEN_2 = Kind(
-    {"steps": 40, "true_cfg": 1.0, **_SIZE},
-    grid=32,
-    paint=_qwen,
-    negative=truly_guided,
+QWEN_2 = replace(
+    QWEN,
+    settings={"steps": 40, "true_cfg": 1.0, **_SIZE},
+    step_cache=False,
     tokenizer="processor.tokenizer",
     prepare=_qwen_schedule,
 )
@@ -286,61 +244,37 @@ LONGCAT = Kind({"steps": 50, "guidance": 4.5}, grid=16, paint=_longcat, negative
 _STABLE_SIZE = {"min_pixels": 512 * 512, "max_pixels": 512 * 512}
 
 
-def _guided_by_both(settings: Settings) -> bool:
-    return settings["guidance"] > 1 and settings["image_guidance"] >= 1
+def _stable(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
+    own = {"image_guidance": "image_guidance_scale", "strength": "strength"}
+    arguments: dict[str, Any] = {own[name]: settings[name] for name in own if name in settings}
+    if canvases[0].mask:
+        width, height = canvases[0].image.size
+        arguments |= {"mask_image": [canvas.mask for canvas in canvases], "width": width, "height": height}
+    return pipe(
+        prompt=[canvas.prompt for canvas in canvases],
+        negative_prompt=[canvas.negative_prompt for canvas in canvases],
+        image=[canvas.image for canvas in canvases],
+        guidance_scale=settings["guidance"],
+        num_inference_steps=int(settings["steps"]),
+        generator=[canvas.generator for canvas in canvases],
+        output_type="pt",
+        **arguments,
+    )
 
 
-def _stable_arguments(canvases: Sequence[Canvas], settings: Settings) -> dict[str, Any]:
-    return {
-        "prompt": [canvas.prompt for canvas in canvases],
-        "negative_prompt": [canvas.negative_prompt for canvas in canvases],
-        "image": [canvas.image for canvas in canvases],
-        "guidance_scale": settings["guidance"],
-        "num_inference_steps": int(settings["steps"]),
-        "generator": [canvas.generator for canvas in canvases],
-        "output_type": "pt",
-    }
-
-
-def _instruct(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
-    return pipe(**_stable_arguments(canvases, settings), image_guidance_scale=settings["image_guidance"])
-
-
-def _image_to_image(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
-    return pipe(**_stable_arguments(canvases, settings), strength=settings["strength"])
-
-
-def _stable_inpaint(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
-    width, height = canvases[0].image.size
-    masks = [canvas.mask for canvas in canvases]
-    masked = {"mask_image": masks, "strength": settings["strength"], "width": width, "height": height}
-    return pipe(**_stable_arguments(canvases, settings), **masked)
-
-
-INSTRUCT_PIX2PIX = Kind(
-    {"steps": 100, "guidance": 7.5, "image_guidance": 1.5, **_STABLE_SIZE},
-    grid=8,
-    paint=_instruct,
-    transformer=False,
-    negative=_guided_by_both,
-    batches=True,
-)
-INPAINT = Kind(
-    {"steps": 50, "guidance": 7.5, "strength": 1.0, **_STABLE_SIZE},
-    grid=8,
-    paint=_stable_inpaint,
-    transformer=False,
-    negative=guided,
-    mask=True,
-    batches=True,
-)
 IMAGE_TO_IMAGE = Kind(
     {"steps": 50, "guidance": 7.5, "strength": 0.75, **_STABLE_SIZE},
     grid=8,
-    paint=_image_to_image,
+    paint=_stable,
     transformer=False,
     negative=guided,
     batches=True,
+)
+INPAINT = replace(IMAGE_TO_IMAGE, settings={**IMAGE_TO_IMAGE.settings, "strength": 1.0}, mask=True)
+INSTRUCT_PIX2PIX = replace(
+    IMAGE_TO_IMAGE,
+    settings={"steps": 100, "guidance": 7.5, "image_guidance": 1.5, **_STABLE_SIZE},
+    negative=lambda settings: settings["guidance"] > 1 and settings["image_guidance"] >= 1,
 )
 
 
@@ -382,7 +316,7 @@ LEDITS = Kind(
     paint=_ledits,
     transformer=False,
     lora=False,  # it exchanges what computes attention, adapters included
-    negative=always,
+    negative=lambda _: True,
     offload=False,  # it makes its noise on the device where its parts wait, not where they compute
     prepare=_ledits_sampler,
 )
@@ -403,3 +337,84 @@ KINDS: dict[str, Kind] = {
     "StableDiffusionImg2ImgPipeline": IMAGE_TO_IMAGE,
     "LEditsPPPipelineStableDiffusion": LEDITS,
 }
+
+
+# Of a weight in bfloat16.
+_BYTES = 2
+_GIB = 2**30
+
+
+@dataclass(frozen=True)
+class EditorModel:
+    """A published checkpoint."""
+
+    name: str
+    """Its name on the hub."""
+    pipelines: tuple[str, ...]
+    """Its own pipeline, and others that can use its parts (`pipeline`)."""
+    licence: str
+    billions: tuple[float, float]
+    """Parameters of the network that paints, and of what reads the instruction."""
+
+    @property
+    def weights(self) -> float:
+        """Bytes of all weights in bfloat16."""
+        return sum(self.billions) * 1e9 * _BYTES
+
+    @property
+    def memory_bytes(self) -> float:
+        """Bytes of GPU memory that an edit is taken to need."""
+        return 1.2 * self.weights + 4 * _GIB
+
+    @property
+    def kind(self) -> Kind:
+        """What its own pipeline can do."""
+        return KINDS[self.pipelines[0]]
+
+
+_KLEIN = ("Flux2KleinPipeline", "Flux2KleinInpaintPipeline")
+_KONTEXT = ("FluxKontextPipeline", "FluxKontextInpaintPipeline")
+_FREE, _FLUX = "Apache-2.0", "FLUX non-commercial"
+
+# The first is the one to begin with.
+MODELS = (
+    EditorModel("black-forest-labs/FLUX.2-klein-4B", _KLEIN, _FREE, (3.9, 4.0)),
+    EditorModel("black-forest-labs/FLUX.2-klein-9B", _KLEIN, _FLUX, (9.1, 8.2)),
+    EditorModel("black-forest-labs/FLUX.2-dev", ("Flux2Pipeline",), _FLUX, (32.2, 24.0)),
+    EditorModel("black-forest-labs/FLUX.1-Kontext-dev", _KONTEXT, _FLUX, (11.9, 4.9)),
+    EditorModel("meituan-longcat/LongCat-Image-Edit", ("LongCatImageEditPipeline",), _FREE, (6.3, 8.3)),
+    EditorModel("Qwen/Qwen-Image-Edit-2511", ("QwenImageEditPlusPipeline",), _FREE, (20.4, 8.3)),
+    EditorModel("Qwen/Qwen-Image-Edit", ("QwenImageEditPipeline",), _FREE, (20.4, 8.3)),
+    EditorModel("Qwen/Qwen-Image-2.1", ("QwenImage21Pipeline",), "Qwen research, non-commercial", (7.0, 8.8)),
+    EditorModel("timbrooks/instruct-pix2pix", ("StableDiffusionInstructPix2PixPipeline",), "MIT", (0.86, 0.12)),
+)
+
+
+def fitting(memory: float) -> list[EditorModel]:
+    """The checkpoints that a GPU with so many bytes of memory takes whole."""
+    return [model for model in MODELS if model.memory_bytes <= memory]
+
+
+def table() -> Iterator[tuple[str, ...]]:
+    """Heading and rows of the checkpoints and what each needs, as text."""
+    yield ("model", "pipelines", "licence", "weights, GiB", "GPU, GiB", "steps", "painted at", "mask", "batches")
+    for model in MODELS:
+        kinds = [KINDS[name] for name in model.pipelines]
+        pixels = model.kind.settings.get("max_pixels")
+        rules = [f"{pixels / 1e6:.2f} megapixels, `max_pixels`" if pixels else "1.05 megapixels, always"]
+        rules.append(f"sides multiples of {model.kind.grid}")
+        if model.kind.shortest > 1:
+            rules.append(f"at least {model.kind.shortest}")
+        if not isinf(model.kind.longest):
+            rules.append(f"at most {model.kind.longest:g} : 1")
+        yield (
+            f"`{model.name}`",
+            ", ".join(f"`{name.removesuffix('Pipeline')}`" for name in model.pipelines),
+            model.licence,
+            f"{model.weights / _GIB:.0f}",
+            f"{model.memory_bytes / _GIB:.0f}",
+            f"{model.kind.settings['steps']:g}",
+            ", ".join(rules),
+            "yes" if any(kind.mask for kind in kinds) else "",
+            "yes" if model.kind.batches else "",
+        )

@@ -1,7 +1,7 @@
 """Editors of the diffusers library, on this machine: FLUX.2 Klein, FLUX.1 Kontext, Qwen-Image-Edit and others.
 
-The checkpoint names its pipeline; `cfeval.edct.plugins.diffusers_pipelines` knows how each is called, and
-`diffusers_models` what each needs. An image is painted at a size that suits the model and comes back in its own.
+The checkpoint names its pipeline; `cfeval.edct.plugins.diffusers_pipelines` knows how each is called, and what each
+checkpoint needs. An image is painted at a size that suits the model and comes back in its own.
 """
 
 from collections.abc import Iterator
@@ -14,9 +14,8 @@ from cfeval.core.registry import Diagnostic
 from cfeval.edct.interfaces import Editor
 from cfeval.edct.plugins import diffusers_editor, diffusers_speed
 from cfeval.edct.plugins.diffusers_editor import PipelineEditor, settings_for
-from cfeval.edct.plugins.diffusers_models import fitting
-from cfeval.edct.plugins.diffusers_pipelines import KINDS, Settings
-from cfeval.edct.plugins.diffusers_speed import SpeedOptions
+from cfeval.edct.plugins.diffusers_pipelines import KINDS, Settings, fitting
+from cfeval.edct.plugins.diffusers_speed import SpeedOptions, adapter_of
 from cfeval.edct.plugins.masks import MaskOptions, examine_masks, mask_files, mask_source
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors
@@ -82,7 +81,14 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
             yield pretrained.finding(lambda: f"painted by {_pipeline(self)[0]}{_added(self)}")
         if self.lora:
             yield pretrained.finding(lambda: diffusers_speed.about_adapter(self))
-        yield from _others(self)
+        try:
+            device = devices.chosen(self.device)
+        except PluginError:  # said before
+            device = ""
+        if device.startswith("cuda"):
+            memory = devices.memory(device)
+            names = ", ".join(model.name for model in fitting(memory)) or "none without offload or float8"
+            yield Diagnostic(True, f"published editors that fit the {memory / 2**30:.0f} GiB of {device}: {names}")
         if self.masks or self.mask_model:
             yield pretrained.finding(lambda: examine_masks(self))
 
@@ -112,11 +118,10 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
         advice = _advice(self, device)
         with memory_errors(f"loading model '{model}'", advice):
             mask = mask_source(self, device)
-            options = diffusers_speed.preset(self, KINDS[pipeline], device, self.offload)
-            speed = diffusers_speed.speed_of(options, diffusers_speed.adapter_of(self))
-            pipe = diffusers_editor.load(folder, model, pipeline, dtype, device, self.offload, speed)
+            speed, lora = diffusers_speed.preset(self, KINDS[pipeline], device, self.offload), adapter_of(self)
+            pipe = diffusers_editor.load(folder, model, pipeline, dtype, device, self.offload, speed, lora)
         KINDS[pipeline].prepare(pipe, settings)
-        about = {"pipeline": pipeline, "model": model, "dtype": dtype, **speed.details()}
+        about = {"pipeline": pipeline, "model": model, "dtype": dtype, **diffusers_speed.details(speed, lora)}
         return PipelineEditor(pipe, KINDS[pipeline], settings, mask, about, advice, self.batch)
 
 
@@ -136,22 +141,10 @@ def _added(options: Plugin) -> str:
         return ""
     kind = KINDS[_pipeline(options)[0]]
     faster = diffusers_speed.preset(options, kind, _device(options), options.offload)
-    details = diffusers_speed.speed_of(faster).details().items()
+    details = diffusers_speed.details(faster).items()
     return (
         f"; speed fast: {', '.join(f'{name} {value}' for name, value in details) or 'nothing that it could set here'}"
     )
-
-
-def _others(options: Plugin) -> Iterator[Diagnostic]:
-    """Which editors would fit the GPU, where there is one."""
-    try:
-        device = devices.chosen(options.device)
-    except PluginError:  # said before
-        return
-    if device.startswith("cuda"):
-        memory = devices.memory(device)
-        names = ", ".join(model.name for model in fitting(memory)) or "none without offload or float8"
-        yield Diagnostic(True, f"published editors that fit the {memory / 2**30:.0f} GiB of {device}: {names}")
 
 
 def _packages(options: Plugin) -> list[Package]:

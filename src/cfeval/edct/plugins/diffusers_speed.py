@@ -12,7 +12,7 @@ since they cannot take it in.
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -164,6 +164,8 @@ _PACKAGES = {"flash": "flash_attn", "_flash_3": "flash_attn_interface", "sage": 
 _ON_ANY = ("auto", "native", "_native_math", "_native_efficient")
 _BITS = {"torchao_float8_dynamic": 8, "torchao_float8": 8, "torchao_int8": 8, "bitsandbytes_8bit": 8}
 _BITS |= {"bitsandbytes_4bit": 4}
+# Options whose values stand in the details of a reply.
+_PLAIN = ("batch", "step_cache", "float8", "quantization", "torch_compile", "attention")
 # The step cache of the preset `fast`.
 FAST_CACHE = 0.05
 
@@ -193,35 +195,16 @@ class SpeedOptions(LoraOptions):
     """Implementation of attention by diffusers' names; flash, _flash_3 and sage need their packages."""
 
 
-@dataclass(frozen=True)
-class Speed:
-    """How a pipeline is made cheaper; see `SpeedOptions`."""
-
-    batch: int = 1
-    step_cache: float = 0.0
-    scheduler: tuple[tuple[str, bool | float | str | None], ...] = ()
-    float8: bool = False
-    quantization: Quantization = "none"
-    torch_compile: bool = False
-    attention: Attention = "auto"
-    lora: Lora | None = None
-
-    def details(self) -> dict[str, str]:
-        """What is set, for the details of a reply; an adapter by the hash of its file."""
-        plain = [field.name for field in fields(self) if field.name not in ("lora", "scheduler")]
-        details = {name: str(value) for name in plain if (value := getattr(self, name)) != getattr(Speed, name)}
-        if self.scheduler:
-            details["scheduler"] = json.dumps(dict(self.scheduler), sort_keys=True)
-        if self.lora:
-            details |= {"lora": self.lora.file.name, "lora_sha256": self.lora.sha256}
-            details |= {"lora_scale": str(self.lora.scale), "lora_fused": str(self.lora.fused)}
-        return details
-
-
-def speed_of(options: SpeedOptions, lora: Lora | None = None) -> Speed:
-    """What options say, with the adapter that they name."""
-    named = {field.name: getattr(options, field.name) for field in fields(Speed) if field.name != "lora"}
-    return Speed(**{**named, "scheduler": tuple(sorted(options.scheduler.items())), "lora": lora})
+def details(options: SpeedOptions, lora: Lora | None = None) -> dict[str, str]:
+    """What is set, for the details of a reply; an adapter by the hash of its file."""
+    plain = {name: field for name, field in SpeedOptions.model_fields.items() if name in _PLAIN}
+    texts = {name: str(value) for name, field in plain.items() if (value := getattr(options, name)) != field.default}
+    if options.scheduler:
+        texts["scheduler"] = json.dumps(options.scheduler, sort_keys=True)
+    if lora:
+        texts |= {"lora": lora.file.name, "lora_sha256": lora.sha256}
+        texts |= {"lora_scale": str(lora.scale), "lora_fused": str(lora.fused)}
+    return texts
 
 
 def preset(options: SpeedOptions, kind: Kind, device: str, offload: str) -> SpeedOptions:
@@ -338,7 +321,7 @@ def smaller(options: SpeedOptions, bytes_: int, stored_bits: int) -> int:
     return bytes_ * (8 if options.float8 else _BITS.get(options.quantization, stored_bits)) // stored_bits
 
 
-def quantization(speed: Speed, dtype: Any) -> Any:
+def quantization(speed: SpeedOptions, dtype: Any) -> Any:
     """diffusers' configuration of the quantization of a pipeline; None where none is asked for.
 
     Args:
@@ -365,13 +348,13 @@ def quantization(speed: Speed, dtype: Any) -> Any:
     return library.PipelineQuantizationConfig(quant_mapping={"transformer": config})
 
 
-def apply(pipe: Any, speed: Speed) -> None:
+def apply(pipe: Any, speed: SpeedOptions, lora: Lora | None) -> None:
     """Make a loaded pipeline cheaper, in the order in which the parts of torch and diffusers bear it."""
     network = getattr(pipe, "transformer", None) or pipe.unet
     if speed.scheduler:
-        pipe.scheduler = type(pipe.scheduler).from_config(pipe.scheduler.config, **dict(speed.scheduler))
-    if speed.lora:
-        add_adapter(pipe, network, speed.lora)
+        pipe.scheduler = type(pipe.scheduler).from_config(pipe.scheduler.config, **speed.scheduler)
+    if lora:
+        add_adapter(pipe, network, lora)
     if speed.attention != "auto":
         network.set_attention_backend(speed.attention)
     if speed.float8:

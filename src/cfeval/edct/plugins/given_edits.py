@@ -85,7 +85,12 @@ def given_edits(
         raise InputError(f"{table}: a table of edits is a {', '.join(FORMATS)} file")
     by_item: dict[str, list[GivenEdit]] = {}
     for place, row in rows_of(table, (images,), allow_outside):
-        _refuse_unfit(place, row, ("item", "instruction", *needed))
+        odd = next((name for name in row if name not in COLUMNS), None)
+        if odd is not None:
+            raise InputError(f"{place.text}: unknown column {odd!r}; {nearest(str(odd), COLUMNS)}")
+        filled = ("item", "instruction", *needed)
+        if empty := [name for name in filled if not _cell(row, name)]:
+            raise InputError(f"{place.text}: '{empty[0]}' is missing; {', '.join(filled)} must be filled")
         concept, instruction, negative = (_cell(row, name) for name in ("concept", "instruction", "negative"))
         edit = GivenEdit(concept, instruction, negative, row, place)
         of_item = by_item.setdefault(_cell(row, "item"), [])
@@ -105,14 +110,6 @@ def one_line(text: str) -> str:
 def _cell(row: Mapping[str, object], column: str) -> str:
     value = row.get(column)
     return "" if value is None else one_line(str(value))
-
-
-def _refuse_unfit(place: Place, row: Row, needed: tuple[str, ...]) -> None:
-    odd = next((name for name in row if name not in COLUMNS), None)
-    if odd is not None:
-        raise InputError(f"{place.text}: unknown column {odd!r}; {nearest(str(odd), COLUMNS)}")
-    if empty := [name for name in needed if not _cell(row, name)]:
-        raise InputError(f"{place.text}: '{empty[0]}' is missing; {', '.join(needed)} must be filled")
 
 
 class WriterPlugin(EditTable):
@@ -156,7 +153,8 @@ class GivenWriter:
             return WriteReply(status=Status.UNPARSABLE, reason="no edit is given for this item")
         named = [edit for edit in given if names(request.explanation, edit.concept)]
         if not named and not self.accept_unnamed:
-            return WriteReply(status=Status.UNPARSABLE, reason=f"the explanation names none of: {_list(given)}")
+            concepts = ", ".join(repr(edit.concept) for edit in given[:5]) + (", …" if len(given) > 5 else "")
+            return WriteReply(status=Status.UNPARSABLE, reason=f"the explanation names none of: {concepts}")
         edit = (named or given)[0]
         return WriteReply((Edit(edit.concept, edit.instruction, edit.negative),))
 
@@ -164,10 +162,6 @@ class GivenWriter:
 def _refuse_others(protocol: str) -> None:
     if protocol != EDCT_2025:
         raise PluginError(f"writer given: {protocol} has no given edits; use {EDCT_2025} or another writer")
-
-
-def _list(given: Sequence[GivenEdit]) -> str:
-    return ", ".join(repr(edit.concept) for edit in given[:5]) + (", …" if len(given) > 5 else "")
 
 
 class EditorPlugin(EditTable):
@@ -180,24 +174,22 @@ class EditorPlugin(EditTable):
         if self.images:
             return super().dependencies()
         try:
-            files = [str(file) for edit in self._edits().values() for file in edit.files()]
+            files = [str(file) for edits in self.by_item("image").values() for edit in edits for file in edit.files()]
         except InputError:
             files = []  # `diagnose` and `build` say what is wrong
         return (*super().dependencies(), *dict.fromkeys(files))
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the table can be read, and every image that it names is there."""
-        yield finding(lambda: f"{self.path}: {len(self._there())} counterfactual images")
+        yield finding(lambda: f"{self.path}: {len(self._edits())} counterfactual images")
 
     def build(self) -> Editor:
         """The editor; InputError where the table cannot be used or an image is missing."""
-        return GivenEditor(self._there())
+        return GivenEditor(self._edits())
 
     def _edits(self) -> dict[tuple[str, str], GivenEdit]:
-        return {(item, edit.instruction): edit for item, edits in self.by_item("image").items() for edit in edits}
-
-    def _there(self) -> dict[tuple[str, str], GivenEdit]:
-        edits = self._edits()
+        """By item and instruction; InputError where an image or mask is missing."""
+        edits = {(item, edit.instruction): edit for item, edits in self.by_item("image").items() for edit in edits}
         for edit in edits.values():
             edit.files()
         return edits

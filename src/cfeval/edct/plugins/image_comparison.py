@@ -102,10 +102,16 @@ class Alignment:
 
 def align(original: Gray, edited: Gray, settings: AlignSettings) -> Alignment:
     """How two gray images of one size, uint8 (H, W), lie over each other."""
+    import cv2
+
     reliefs = _relief(original), _relief(edited)
     best = Alignment(np.eye(2, 3, dtype=np.float32), np.zeros((*original.shape, 2), np.float32))
     cost = _disagreement(*reliefs, best) * (1 - _WORTH)
-    for movement in (*_matched(original, edited, best), _shifted(*reliefs, best)):
+    window = cv2.createHanningWindow(original.shape[::-1], cv2.CV_32F)
+    # It puts the window on what it is given.
+    (x, y), _ = cv2.phaseCorrelate(reliefs[0].copy(), reliefs[1].copy(), window)
+    shifted = replace(best, matrix=np.array([[1, 0, x], [0, 1, y]], np.float32), by="phase correlation")
+    for movement in (*_matched(original, edited, best), shifted):
         if (movement_cost := _disagreement(*reliefs, movement)) < cost:
             best, cost = movement, movement_cost
     if not settings.flow or min(original.shape) < _LEAST_FOR_FLOW:
@@ -148,22 +154,12 @@ def _matched(original: Gray, edited: Gray, still: Alignment) -> Iterator[Alignme
     before = np.array([here[pair.queryIdx].pt for pair in pairs], np.float32)
     after = np.array([there[pair.trainIdx].pt for pair in pairs], np.float32)
     matrix, agree = cv2.estimateAffine2D(before, after, method=cv2.RANSAC, ransacReprojThreshold=2.0)
-    if matrix is not None and agree.sum() >= _LEAST_MATCHES and _plausible(matrix):
-        yield replace(still, matrix=matrix.astype(np.float32), by="matches", matches=int(agree.sum()))
-
-
-def _shifted(original: Floats, edited: Floats, still: Alignment) -> Alignment:
-    import cv2
-
-    window = cv2.createHanningWindow(original.shape[::-1], cv2.CV_32F)
-    (x, y), _ = cv2.phaseCorrelate(original.copy(), edited.copy(), window)  # it puts the window on what it is given
-    return replace(still, matrix=np.array([[1, 0, x], [0, 1, y]], np.float32), by="phase correlation")
-
-
-def _plausible(matrix: npt.NDArray[Any]) -> bool:
+    if matrix is None or agree.sum() < _LEAST_MATCHES:
+        return
     turn = matrix[:, :2]
     stretches = np.linalg.svd(turn, compute_uv=False)
-    return bool(np.linalg.det(turn) > 0 and _STRETCH[0] <= stretches.min() and stretches.max() <= _STRETCH[1])
+    if np.linalg.det(turn) > 0 and _STRETCH[0] <= stretches.min() and stretches.max() <= _STRETCH[1]:
+        yield replace(still, matrix=matrix.astype(np.float32), by="matches", matches=int(agree.sum()))
 
 
 def _flow(original: Gray, edited: Gray, whole: Alignment, settings: AlignSettings) -> Floats:
@@ -276,10 +272,8 @@ def compare(original: Pixels, edited: Pixels, settings: CompareSettings) -> Comp
     alignment = align(gray, edited_gray, settings.align)
     # Where there is no counterpart, nothing may show up beside it in the windows of SSIM.
     laid = np.where(alignment.valid[..., None], alignment.warp(after), before)
-    strength, coarse = (
-        change_strength(before, laid, settings.change),
-        coarse_changes(before, laid, settings.change, scale),
-    )
+    strength = change_strength(before, laid, settings.change)
+    coarse = coarse_changes(before, laid, settings.change, scale)
     return Comparison(before, alignment, strength, coarse & alignment.valid, scale)
 
 

@@ -6,7 +6,7 @@ are instruments. EDCT 2025, Section 3, Stage 4: where a judge is asked several t
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar
@@ -136,8 +136,15 @@ class ChatJudge:
         scores = {name: fields[name] for name in RULES[request.protocol].scores}
         stated = {"stated_ccs": fields.get("ccs"), "evades": fields.get("answer_evades")}
         reply = JudgeReply(scores, **stated, completion=parsed.completion, calls=parsed.calls)
-        for grade in graded:
-            reply = _with_grade(reply, await self._ask(request, grade, derive_seed(seed, "grade")))
+        for form in graded:
+            grade = await self._ask(request, form, derive_seed(seed, "grade"))
+            raw = named_texts({"scores": reply.completion, "grade": grade.completion})
+            reply = replace(reply, completion=raw, calls=reply.calls + grade.calls)
+            if grade.value is None:
+                reason = f"{grade.status}, {grade.reason}" if grade.reason else str(grade.status)
+                reply = replace(reply, grade_reason=reason)
+            else:
+                reply = replace(reply, grade=float(grade.value.grade))
         return reply
 
     async def _ask(self, request: JudgeRequest, prompt: Prompt[Any], seed: int) -> ParsedReply[Any]:
@@ -184,15 +191,6 @@ def _parts(change: Change) -> str:
     return f"Positive part: {change.positive}{negative}"
 
 
-def _with_grade(reply: JudgeReply, parsed: ParsedReply[Any]) -> JudgeReply:
-    raw = named_texts({"scores": reply.completion, "grade": parsed.completion})
-    calls = reply.calls + parsed.calls
-    if parsed.value is None:
-        reason = f"{parsed.status}, {parsed.reason}" if parsed.reason else str(parsed.status)
-        return replace(reply, grade_reason=reason, completion=raw, calls=calls)
-    return replace(reply, grade=float(parsed.value.grade), completion=raw, calls=calls)
-
-
 def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
     """The verdict of a panel; a single member's is left as it is.
 
@@ -212,34 +210,29 @@ def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
     decided = {name: bit for name, bit in majorities.items() if bit is not None}
     scores = decided if len(decided) == len(RULES[protocol].scores) else None
     if scores is None:
-        reason = f"no majority ({_votes(replies)})"
+        votes = _member_texts(
+            replies, lambda reply: " ".join(f"{name.upper()} {bit}" for name, bit in reply.scores.items())
+        )
+        reason = f"no majority ({votes})"
         return JudgeReply(completion=raw, status=undecided(replies), reason=reason, calls=calls)
     grade = median_grade([reply.grade for reply in voting])
-    missing = f"no majority gave a grade ({_grades(replies)})" if RULES[protocol].graded and grade is None else ""
+    missing = ""
+    if RULES[protocol].graded and grade is None:
+        grades = _member_texts(
+            replies, lambda reply: f"{reply.grade:g}" if reply.grade is not None else reply.grade_reason or "none"
+        )
+        missing = f"no majority gave a grade ({grades})"
     evades = majority([reply.evades for reply in voting])
     return JudgeReply(scores, grade, missing, evades=evades, completion=raw, calls=calls)
 
 
-def _votes(replies: Mapping[str, JudgeReply]) -> str:
-    return ", ".join(f"{name}: {_failure(reply) or _bits(reply)}" for name, reply in replies.items())
-
-
-def _grades(replies: Mapping[str, JudgeReply]) -> str:
-    return ", ".join(f"{name}: {_failure(reply) or _grade_text(reply)}" for name, reply in replies.items())
-
-
-def _bits(reply: JudgeReply) -> str:
-    return " ".join(f"{name.upper()} {bit}" for name, bit in reply.scores.items())
-
-
-def _grade_text(reply: JudgeReply) -> str:
-    return f"{reply.grade:g}" if reply.grade is not None else reply.grade_reason or "none"
-
-
-def _failure(reply: JudgeReply) -> str:
-    if reply.status == Status.OK:
-        return ""
-    return f"{reply.status}, {reply.reason}" if reply.reason else str(reply.status)
+def _member_texts(replies: Mapping[str, JudgeReply], text_of: Callable[[JudgeReply], str]) -> str:
+    """What each member of a panel gave, or why it gave nothing."""
+    texts = []
+    for name, reply in replies.items():
+        failure = f"{reply.status}, {reply.reason}" if reply.reason else str(reply.status)
+        texts.append(f"{name}: {text_of(reply) if reply.status == Status.OK else failure}")
+    return ", ".join(texts)
 
 
 class ChatPlugin(JudgePlugin):
@@ -394,24 +387,13 @@ class Noisy:
         reply = await self.wrapped.judge(request)
         if reply.status != Status.OK:
             return reply
-        scores = {name: self._flipped(request, name, bit) for name, bit in reply.scores.items()}
+        changes = (change.positive for change in request.changes)
+        texts = (request.item, request.new_answer, request.new_explanation, *changes)
+        scores: dict[str, Binary] = {}
+        for name, bit in reply.scores.items():
+            draw = derive_seed(self.options.seed, request.seed, request.protocol, name, *texts) / 2**31
+            kept = draw < (self.options.sensitivity if bit else self.options.specificity)
+            scores[name] = bit if kept else 0 if bit else 1
         reason = NO_GRADE if reply.grade is not None else reply.grade_reason
-        stated = _product(request.protocol, scores)
+        stated: Binary | None = None if request.protocol in CONTROLS else 1 if all(scores.values()) else 0
         return replace(reply, scores=scores, stated_ccs=stated, grade=None, grade_reason=reason)
-
-    def _flipped(self, request: JudgeRequest, name: str, bit: Binary) -> Binary:
-        texts = (
-            request.item,
-            request.new_answer,
-            request.new_explanation,
-            *(change.positive for change in request.changes),
-        )
-        draw = derive_seed(self.options.seed, request.seed, request.protocol, name, *texts) / 2**31
-        kept = draw < (self.options.sensitivity if bit else self.options.specificity)
-        return bit if kept else 0 if bit else 1
-
-
-def _product(protocol: str, scores: Mapping[str, Binary]) -> Binary | None:
-    if protocol in CONTROLS:
-        return None
-    return 1 if all(scores.values()) else 0

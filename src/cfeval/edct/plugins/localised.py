@@ -13,7 +13,7 @@ Images show what the gate saw: the mask, and where and how strongly pixels chang
 are kept for every attempt, so large ones are drawn smaller.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -252,23 +252,19 @@ class Localised:
             return VerifyReply(
                 False if target.refuted else None, reason, numbers, {"heat": heat}, absent=target.absent, content=False
             )
-        reply = self._reply(compared, mask, numbers, (width, height))
-        return replace(reply, absent=target.absent)
-
-    def _reply(
-        self, compared: Comparison, place: Mask, numbers: Mapping[str, float], size: tuple[int, int]
-    ) -> VerifyReply:
-        mask, valid = grown(place, self.options.dilation), compared.alignment.valid
+        place = grown(mask, self.options.dilation)
         counted = replace(
-            shares(compared.changed, mask, valid),
-            stray=stray_share(compared.coarse, mask),
-            halves=halves_share(compared.changed, place & valid),
+            shares(compared.changed, place, valid),
+            stray=stray_share(compared.coarse, place),
+            halves=halves_share(compared.changed, mask & valid),
         )
         accepted, reason = decide(counted, self.options)
-        shown_numbers = {"outside": counted.outside, "stray": counted.stray, "halves": counted.halves}
-        shown_numbers |= {"mask_share": counted.mask, **numbers}
-        if counted.inside is not None:
-            shown_numbers = {"inside": counted.inside, **shown_numbers}
-        reason += _LAID[compared.alignment.by] if reason else ""
-        images = {"mask": mask_image(mask, *size), "heat": heat_image(compared, mask, *size)}
-        return VerifyReply(accepted, reason, shown_numbers, images, content=False)
+        reason += _LAID[alignment.by] if reason else ""
+        inside = {} if counted.inside is None else {"inside": counted.inside}
+        counts = {"outside": counted.outside, "stray": counted.stray, "halves": counted.halves}
+        counts |= {"mask_share": counted.mask}
+        heat = heat_image(compared, place, width, height)
+        images = {"mask": mask_image(place, width, height), "heat": heat}
+        return VerifyReply(
+            accepted, reason, {**inside, **counts, **numbers}, images, absent=target.absent, content=False
+        )

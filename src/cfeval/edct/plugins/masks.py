@@ -73,26 +73,22 @@ def mask_source(options: MaskOptions, device: str = "cpu") -> MaskSource | None:
     Raises:
         PluginError: the folder or the model is not there or incomplete.
     """
-    source = _source(options, device)
-    if source is None:
+    if not (options.mask_model or options.masks):
         return None
-    return lambda request: (
-        Masked(np.zeros(request.image.pixels.shape[:2], dtype=np.bool_), details={"mask": "nothing may change"})
-        if request.nothing
-        else source(request)
-    )
+    segmenter = ClipSeg(options.mask_model, options.mask_revision, device) if options.mask_model else None
+    folder = mask_folder(options.masks) if options.masks not in ("", WHOLE) else None
 
+    def mask_of(request: EditRequest) -> Masked:
+        shape = request.image.pixels.shape
+        if request.nothing:
+            return Masked(np.zeros(shape[:2], dtype=np.bool_), details={"mask": "nothing may change"})
+        if segmenter:
+            return _checked(_target_mask(request, segmenter, options), "mask model")
+        if folder:
+            return _checked(own_mask(folder, request.item, request.edit, shape), "own")
+        return _checked(Masked(np.ones(shape[:2], dtype=np.bool_)), WHOLE)
 
-def _source(options: MaskOptions, device: str) -> MaskSource | None:
-    if options.mask_model:
-        segmenter = ClipSeg(options.mask_model, options.mask_revision, device)
-        return lambda request: _checked(_target_mask(request, segmenter, options), "mask model")
-    if options.masks == WHOLE:
-        return lambda request: _checked(Masked(np.ones(request.image.pixels.shape[:2], dtype=np.bool_)), WHOLE)
-    if options.masks:
-        folder = mask_folder(options.masks)
-        return lambda request: _checked(own_mask(folder, request.item, request.edit, request.image.pixels.shape), "own")
-    return None
+    return mask_of
 
 
 def mask_folder(name: str) -> Path:
@@ -112,8 +108,6 @@ def mask_folder(name: str) -> Path:
 def mask_files(options: MaskOptions) -> list[Path]:
     """The files that the masks come from."""
     if options.mask_model:
-        from cfeval.inference.local.pretrained import checkpoint_of
-
         return checkpoint_of(options.mask_model, options.mask_revision).files()
     return sorted(Path(options.masks).glob("*.png")) if options.masks and options.masks != WHOLE else []
 
@@ -125,7 +119,9 @@ def examine_masks(options: MaskOptions) -> str:
         PluginError: the folder or the model is not there or incomplete.
     """
     if options.mask_model:
-        return about(options.mask_model, options.mask_revision)
+        checkpoint = checkpoint_of(options.mask_model, options.mask_revision)
+        check_kind(checkpoint, KINDS)
+        return f"mask {checkpoint.about(checkpoint.here())}"
     if options.masks == WHOLE:
         return "masks: none; the whole image may change"
     return f"masks: {len(list(mask_folder(options.masks).glob('*.png')))} in {options.masks}"
@@ -195,14 +191,3 @@ class ClipSeg:
         square = logits.reshape(1, 1, *logits.shape[-2:])
         logits_at_size = interpolate(square, size=pixels.shape[:2], mode="bilinear", align_corners=False)
         return np.asarray(logits_at_size.sigmoid()[0, 0].cpu())
-
-
-def about(model: str, revision: str) -> str:
-    """What can be said about a checkpoint without loading it.
-
-    Raises:
-        PluginError: it is not there, incomplete, of another model, or the hub cannot be reached.
-    """
-    checkpoint = checkpoint_of(model, revision)
-    check_kind(checkpoint, KINDS)
-    return f"mask {checkpoint.about(checkpoint.here())}"

@@ -4,7 +4,7 @@ Answers are compared with the words and rules by which the judge `chat` compares
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -148,14 +148,12 @@ class Panel:
 
     async def names(self, request: NamingRequest) -> Ruling:
         """Have every judge rule."""
-        return await self._all(lambda judge: judge.names(request))
+        rulings = await asyncio.gather(*(judge.names(request) for judge in self.judges.values()))
+        return majority_of(dict(zip(self.judges, rulings, strict=True)))
 
     async def moved(self, request: AnswersRequest) -> Ruling:
         """Have every judge rule."""
-        return await self._all(lambda judge: judge.moved(request))
-
-    async def _all(self, ask: Callable[[PairJudge], Awaitable[Ruling]]) -> Ruling:
-        rulings = await asyncio.gather(*(ask(judge) for judge in self.judges.values()))
+        rulings = await asyncio.gather(*(judge.moved(request) for judge in self.judges.values()))
         return majority_of(dict(zip(self.judges, rulings, strict=True)))
 
 

@@ -88,7 +88,12 @@ async def edit(
     image = await asyncio.to_thread(under, request.image, max_pixels)
     sent = await asyncio.to_thread(encoded, image, lossless)
     if service.largest is not None and len(sent.content) > service.largest:
-        return EditReply(None, {}, Status.REJECTED, _over_limit(sent, service))
+        height, width = sent.image.pixels.shape[:2]
+        reason = (
+            f"not sent: the image ({width} × {height} pixels) would go as {len(sent.content) / 1e6:.1f} MB, and "
+            f"{service.model} takes at most {service.largest / 1e6:g} MB; set max_pixels"
+        )
+        return EditReply(None, {}, Status.REJECTED, reason)
     made = plan(request, sent)
     if isinstance(made, EditReply):
         return made
@@ -102,14 +107,6 @@ async def edit(
     )
     reply = await client.answer(call, made.send)
     return await asyncio.to_thread(_edited, request, reply, call.key, details)
-
-
-def _over_limit(sent: Encoded, service: Service) -> str:
-    height, width = sent.image.pixels.shape[:2]
-    return (
-        f"not sent: the image ({width} × {height} pixels) would go as {len(sent.content) / 1e6:.1f} MB, and "
-        f"{service.model} takes at most {(service.largest or 0) / 1e6:g} MB; set max_pixels"
-    )
 
 
 def named_headers(headers: Mapping[str, str]) -> dict[str, Any]:

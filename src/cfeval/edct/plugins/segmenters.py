@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,6 @@ from cfeval.inference.local.detector import BOX_SEGMENTERS, DETECTORS, BoxSegmen
 from cfeval.inference.local.devices import memory_errors
 from cfeval.inference.local.hub import Checkpoint
 from cfeval.inference.local.pretrained import finding
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Action = Literal["add", "modify", "remove"]
 _OPENING = r"(?:\W|(?:change|edit|instruction)\s*:|(?:please|now|then|first|next|finally)\b)*"
@@ -47,13 +44,8 @@ class Wanted:
 
 def wanted(positive: str, concept: str) -> Wanted:
     """Read an instruction; `concept` is what it changes, in a few words."""
-    return Wanted(_action(positive), " ".join(concept.split()))
-
-
-def _action(positive: str) -> Action:
-    if _ADDS.match(positive):
-        return "add"
-    return "remove" if _REMOVES.match(positive) else "modify"
+    action: Action = "add" if _ADDS.match(positive) else "remove" if _REMOVES.match(positive) else "modify"
+    return Wanted(action, " ".join(concept.split()))
 
 
 def look(request: VerifyRequest, see: Callable[[Pixels, str], Seen], both: bool) -> Found:
@@ -65,22 +57,17 @@ def look(request: VerifyRequest, see: Callable[[Pixels, str], Seen], both: bool)
     edit = wanted(request.positive, request.concept)
     if not edit.target:
         return Found(reason="the instruction names no concept that could be looked for")
-    if edit.action == "add":
-        seen = see(request.edited.pixels, edit.target)
+    adds = edit.action == "add"
+    seen = see((request.edited if adds else request.original).pixels, edit.target)
+    numbers = {"mask_score": seen.score}
+    if adds:
         missing = f"no {edit.target!r} is found in the edited image, to which it was to be added"
-        return Found(
-            edited=seen.mask, reason="" if seen.mask is not None else missing, refuted=True, numbers=_score_of(seen)
-        )
-    seen = see(request.original.pixels, edit.target)
+        return Found(edited=seen.mask, reason="" if seen.mask is not None else missing, refuted=True, numbers=numbers)
     if seen.mask is None:
         reason = f"no {edit.target!r} is found in the original"
-        return Found(reason=reason, numbers=_score_of(seen), absent=seen.absent or None)
+        return Found(reason=reason, numbers=numbers, absent=seen.absent or None)
     after = see(request.edited.pixels, edit.target).mask if both and edit.action == "modify" else None
-    return Found(seen.mask, after, numbers=_score_of(seen), absent=False)
-
-
-def _score_of(seen: Seen) -> dict[str, float]:
-    return {"mask_score": seen.score}
+    return Found(seen.mask, after, numbers=numbers, absent=False)
 
 
 class ClipSegPlugin(pretrained.LocalPlugin):
@@ -286,6 +273,7 @@ SIDE = 224
 CELL = SIDE // 8
 # Height and width of a window, pixels; windows begin at every cell.
 WINDOW = 2 * CELL
+_STARTS = range(0, SIDE - WINDOW + 1, CELL)
 BATCH = 4  # more at once are slower on a processor
 Heat = npt.NDArray[np.float64]
 
@@ -333,34 +321,25 @@ class Occluded:
 
         small = torch.from_numpy(Image.from_pixels(pixels).resized(SIDE, SIDE).pixels.copy())
         image = small.permute(2, 0, 1)[None].float() / 127.5 - 1
-        corners = [(top, left) for top in _STARTS for left in _STARTS]
-        views = [image, *(_without(image, corner) for corner in corners)]
+        windows = [np.s_[top : top + WINDOW, left : left + WINDOW] for top in _STARTS for left in _STARTS]
+        views = [image]
+        for window in windows:
+            view = image.clone()
+            view[:, :, *window] = image.mean(dim=(2, 3), keepdim=True)
+            views.append(view)
         with torch.inference_mode():
             batches = (torch.cat(views[start : start + BATCH]) for start in range(0, len(views), BATCH))
             logits = torch.cat([self.classifier.logits(batch.to(self.classifier.device)) for batch in batches])
         shares = logits.softmax(1)[:, list(places)].sum(1).double().cpu().numpy()
         loss, count = np.zeros((SIDE, SIDE)), np.zeros((SIDE, SIDE))
-        for (top, left), share in zip(corners, shares[1:], strict=True):
-            window = np.s_[top : top + WINDOW, left : left + WINDOW]
+        for window, share in zip(windows, shares[1:], strict=True):
             loss[window] += max(shares[0] - share, 0)
             count[window] += 1
-        probability, heat = (
-            float(shares[0]),
-            np.asarray(cv2.GaussianBlur(loss / count, (0, 0), CELL / 3), dtype=np.float64),
-        )
+        probability = float(shares[0])
+        heat = np.asarray(cv2.GaussianBlur(loss / count, (0, 0), CELL / 3), dtype=np.float64)
         if probability < self.options.least or heat.max() <= 0:
             return Seen(None, probability)
         return Seen(heat >= self.options.threshold * heat.max(), probability)
-
-
-_STARTS = range(0, SIDE - WINDOW + 1, CELL)
-
-
-def _without(image: "Tensor", corner: tuple[int, int]) -> "Tensor":
-    top, left = corner
-    view = image.clone()
-    view[:, :, top : top + WINDOW, left : left + WINDOW] = image.mean(dim=(2, 3), keepdim=True)
-    return view
 
 
 def matching(text: str, classes: Sequence[str]) -> list[int]:
@@ -368,19 +347,15 @@ def matching(text: str, classes: Sequence[str]) -> list[int]:
 
     Singular and plural are the same. Nothing where the text names none, or names ones that share no word.
     """
-    tokens = [_singular(word) for word in re.findall(r"[\w'-]+", text.lower())]
+    tokens, names = _singular_words(text), [_singular_words(name) for name in classes]
     for length in range(len(tokens), 0, -1):
         for start in range(len(tokens) - length, -1, -1):  # the last words of a noun phrase are its head
             named = tokens[start : start + length]
-            if places := [place for place, name in enumerate(classes) if _is_named(named, name)]:
+            if places := [place for place, name in enumerate(names) if name[-length:] == named]:
                 return places
     return []
 
 
-def _is_named(tokens: Sequence[str], name: str) -> bool:
-    own = [_singular(word) for word in re.findall(r"[\w'-]+", name.lower())]
-    return own[-len(tokens) :] == list(tokens)
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+def _singular_words(text: str) -> list[str]:
+    tokens = re.findall(r"[\w'-]+", text.lower())
+    return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in tokens]

@@ -152,14 +152,10 @@ def beside(original: Image, edited: Image) -> tuple[Image, str, str]:
     height, width = original.pixels.shape[:2]
     pair = original.pixels, edited.resized(width, height).pixels
     axis = 0 if width > height else 1
-    band = np.full((*_band(height, width, axis), 3), _GRAY, dtype=np.uint8)
+    thick = max(2, round(_BAND * max(height, width)))
+    band = np.full((*((thick, width) if axis == 0 else (height, thick)), 3), _GRAY, dtype=np.uint8)
     names = ("upper", "lower") if axis == 0 else ("left", "right")
     return Image.from_pixels(np.concatenate([pair[0], band, pair[1]], axis=axis)), *names
-
-
-def _band(height: int, width: int, axis: int) -> tuple[int, int]:
-    thick = max(2, round(_BAND * max(height, width)))
-    return (thick, width) if axis == 0 else (height, thick)
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=40)]

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, Text, json_objects, object_schema, text_groups
+from cfeval.inference.parsing import BINARY, TEXT, Concept, StrictBinary, Text, json_objects, object_schema, text_groups
 from cfeval.inference.verdicts import clear_verdict
 
 # A judge's reply; the analysis comes first, so that the scores follow from it.
@@ -20,24 +20,16 @@ class Parts(BaseModel):
     negative: Text
 
 
-class _WithoutImplied(BaseModel):
+class _WithoutImplied(Concept):
     """An instruction of a writer that does not say what follows from it."""
 
-    model_config = ConfigDict(frozen=True)
-
-    concept: Text
     positive: Text
     negative: Text
 
 
-class Instruction(BaseModel):
+class Instruction(_WithoutImplied):
     """A concept and the two parts of the instruction that changes it."""
 
-    model_config = ConfigDict(frozen=True)
-
-    concept: Text
-    positive: Text
-    negative: Text
     implied: str = ""
     """The answer that follows from the explanation after the edit, or SAME."""
 

@@ -177,7 +177,9 @@ def run(
     conversations in words that people wrote. all: every scored conversation, to choose from. Nobody knows which answer
     an edit makes right; README.md in the folder says what the set is and is not.
     """
-    _refuse_occupied(out)
+    ensure_writable(out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):  # it would be replaced, and may be anyone's
+        raise OutputError(f"{out}: there is something already; remove it or choose another folder")
     named = list(dict.fromkeys(conditions_of(conditions)))
     images: Images = {}
     trials = [
@@ -193,17 +195,13 @@ def run(
     plain = [example for example in taught if is_plain(example)]
     if not plain:
         raise InputError(f"{len(trials)} scored items and edits hold no example to teach `{teach}`; see --help")
-    sides = _sides(plain, share, seed)
+    family = families((example.original, example.image) for example in plain)
+    sides: dict[str, list[Example]] = {TRAIN: [], HELD_OUT: []}
+    for example in plain:
+        sides[HELD_OUT if held_out(family[example.image], share, seed) else TRAIN].append(example)
     made = Made(teach, layout, named, verified, correct, share, seed, len(trials), len(taught) - len(plain))
     _write(out, sides, made, images)
     print(f"{out}: {', '.join(f'{len(side)} examples in {file}' for file, side in sides.items())}; see README.md in it")
-
-
-def _refuse_occupied(out: Path) -> None:
-    """The folder would be replaced, and it may be anyone's."""
-    ensure_writable(out)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OutputError(f"{out}: there is something already; remove it or choose another folder")
 
 
 def _trials(files: ConditionFiles, images: Images) -> Iterator[Trial]:
@@ -231,14 +229,6 @@ def _trials(files: ConditionFiles, images: Images) -> Iterator[Trial]:
         )
 
 
-def _sides(made: Sequence[Example], share: float, seed: int) -> dict[str, list[Example]]:
-    family = families((example.original, example.image) for example in made)
-    sides: dict[str, list[Example]] = {TRAIN: [], HELD_OUT: []}
-    for example in made:
-        sides[HELD_OUT if held_out(family[example.image], share, seed) else TRAIN].append(example)
-    return sides
-
-
 def _write(out: Path, sides: Mapping[str, Sequence[Example]], made: Made, images: Images) -> None:
     with fresh_folder(out) as folder:
         (folder / "images").mkdir()
@@ -260,18 +250,17 @@ def card(made: Made, sides: Mapping[str, Sequence[Example]]) -> str:
 
     source = resources.files(__package__).joinpath("card.md.j2").read_text(encoding="utf-8")
     template = jinja2.Template(source, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-    files = [_counts(name, examples_of_side) for name, examples_of_side in sides.items()]
+    files = [
+        {
+            "name": name,
+            "split": SPLITS[name],
+            "entry": entry_name(name),
+            "examples": len(examples_of_side),
+            "originals": sum(example.image == example.original for example in examples_of_side),
+            "images": len({example.original for example in examples_of_side}),
+        }
+        for name, examples_of_side in sides.items()
+    ]
     return str(
         template.render(made=made, files=files, conditions=[condition_path(condition) for condition in made.conditions])
     )
-
-
-def _counts(name: str, made: Sequence[Example]) -> dict[str, str | int]:
-    return {
-        "name": name,
-        "split": SPLITS[name],
-        "entry": entry_name(name),
-        "examples": len(made),
-        "originals": sum(example.image == example.original for example in made),
-        "images": len({example.original for example in made}),
-    }

@@ -240,14 +240,8 @@ def _origin(trial: Trial) -> Origin:
         changed_share=score.changed_share,
         scores={name: value for name in names if (value := getattr(score, name)) is not None},
         correct=score.correct,
-        calls=tuple(_calls(trial)),
+        calls=(*(call for record in (trial.told, trial.made, trial.check) for call in calls_of(record)), *trial.judged),
     )
-
-
-def _calls(trial: Trial) -> Iterator[str]:
-    for record in (trial.told, trial.made, trial.check):
-        yield from calls_of(record)
-    yield from trial.judged
 
 
 def _conversation(answer: ExplainedAnswer, source: Provenance, prompts: Prompts) -> Example:
@@ -286,21 +280,17 @@ def _pairs(trials: Sequence[Trial], prompts: Prompts) -> Iterator[Example]:
             f"--teach contrast: under the control {controls[0]} a score says whether words moved, not which words are "
             "better; take its conditions out"
         )
-    for tests in _by_image(trials):
-        question = (_question(after(tests[0]), prompts),)
-        answers = _by_text(tests, lambda trial: trial.after.answer)
-        yield from _better(answers, 0, question)
-        for answer in (text for text, trials_of_answer in answers.items() if _settled(trials_of_answer, 0) == 1):
-            turns = (*question, Message("assistant", answer), Message("user", prompts.explain))
-            yield from _better(_by_text(answers[answer], lambda trial: trial.after.explanation), 1, turns)
-
-
-def _by_image(trials: Iterable[Trial]) -> Iterable[list[Trial]]:
     by_image: dict[tuple[str, ...], list[Trial]] = {}
     for trial in trials:
         answer = after(trial)
         by_image.setdefault((answer.dataset, answer.item, answer.question, answer.image), []).append(trial)
-    return by_image.values()
+    for tests in by_image.values():
+        question = (_question(after(tests[0]), prompts),)
+        answers = _by_text(tests, lambda trial: trial.after.answer)
+        yield from _better(answers, 0, question)
+        for text in (text for text, trials_of_answer in answers.items() if _settled(trials_of_answer, 0) == 1):
+            turns = (*question, Message("assistant", text), Message("user", prompts.explain))
+            yield from _better(_by_text(answers[text], lambda trial: trial.after.explanation), 1, turns)
 
 
 def _by_text(tests: Iterable[Trial], text_of: Callable[[Trial], str]) -> dict[str, list[Trial]]:
