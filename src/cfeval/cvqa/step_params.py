@@ -67,6 +67,16 @@ def conditions_of(study: Cvqa, shards: int) -> StudyConditions:
     return StudyConditions(conditions=study.all_conditions(), shards=shards)
 
 
+def calls_params(study: Cvqa, shards: int) -> CallsParams:
+    """Whose calls are exported."""
+    return CallsParams(
+        conditions=study.all_conditions(),
+        shards=shards,
+        builds=list(study.builds_asked()),
+        readers=list(study.reply_readers),
+    )
+
+
 def tables_params(study: Cvqa, shards: int) -> TablesParams:
     """What all tables of a study are made of."""
     sets = study.sets_asked()
