@@ -85,6 +85,7 @@ def read_list(ids: Path) -> dict[str, Line]:
             lines[item] = Line(number, *rest or [""])
     if not lines:
         raise InputError(f"{ids}: lists no ids; write one a line")
+    # A set is frozen whole: a line without a hash would be checked by nothing.
     bare = [item for item, line in lines.items() if not line.sha256]
     if bare and len(bare) < len(lines):
         raise InputError(

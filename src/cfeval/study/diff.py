@@ -336,6 +336,7 @@ def _study_difference(
     causes = tuple(made(before, after, study, notes.append))
     conditions: tuple[Condition, ...] = ()
     try:
+        # A side whose tables are in git and whose scores were never brought here has not lost its conditions.
         scored = [side for side in (before, after) if _has_scores(side, study)]
         for side in (before, after):
             if scored and side not in scored and _has_tables(side, study):

@@ -77,6 +77,7 @@ def summary(params: Params, root: str, folder: Path) -> dict[str, Any]:
     if file.is_file():
         with closing(ResponseCache(file)) as cache:
             rows = cache.ledger()
+    # Up to `maybe_usd` more may have been paid than the figures say.
     columns = {"sent": "sent", "usd": "paid_usd", "maybe_usd": "maybe_paid_usd"}
     return {
         "study": str(folder),
