@@ -3,9 +3,11 @@
 import json
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -235,6 +237,21 @@ def test_a_text_too_long_for_the_model_is_said_to_be_cut() -> None:
         reply = edited(built(pipeline), request(positive="change the red bus " * 20))[0]
         assert reply.details["prompt_cut"].startswith("reads 77 of ")
         assert "negative_prompt_cut" not in reply.details
+
+
+def test_while_a_pipeline_paints_no_other_thread_uses_its_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between calls it keeps whether it truncates: the painter would read a text of any length, or fail at it."""
+    editor = afresh("StableDiffusionImg2ImgPipeline")
+    kind = type(editor.pipe.tokenizer)
+    tokenize, threads = kind.__call__, Counter[int]()
+
+    def watched(tokenizer: Any, *texts: Any, **options: Any) -> Any:
+        threads[get_ident()] += 1
+        return tokenize(tokenizer, *texts, **options)
+
+    monkeypatch.setattr(kind, "__call__", watched)
+    edited(editor, *(request(seed) for seed in range(3)))
+    assert list(threads) == [get_ident()]
 
 
 @pytest.mark.slow

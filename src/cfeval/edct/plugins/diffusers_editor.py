@@ -29,7 +29,7 @@ from cfeval.edct.plugins import diffusers_speed
 from cfeval.edct.plugins.diffusers_pipelines import KINDS, MEGAPIXEL, Canvas, Kind, Settings
 from cfeval.edct.plugins.diffusers_speed import Lora, SpeedOptions
 from cfeval.edct.plugins.masks import Masked, MaskSource
-from cfeval.edct.plugins.remote_editors import Prompted, prompt_for
+from cfeval.edct.plugins.remote_editors import prompt_for
 from cfeval.inference.batching import Batcher
 from cfeval.inference.local.devices import Dtype, memory_errors, out_of_memory
 from cfeval.inference.local.hub import Checkpoint, read_json, weights_fault, weights_size
@@ -139,11 +139,12 @@ class PipelineEditor:
             negative_prompt=prompted.negative_prompt,
             generator=torch.Generator("cpu").manual_seed(request.seed),
         )
-        details = {**self.about, **prompted.details, **masked.details, **self._cut(prompted)}
+        details = {**self.about, **prompted.details, **masked.details}
         return Sketch(request, canvas, masked.mask, details)
 
     def _paint(self, sketches: Sequence[Sketch]) -> list[Painted]:
         width, height = sketches[0].canvas.image.size
+        sketches = [replace(sketch, details={**sketch.details, **self._cut(sketch.canvas)}) for sketch in sketches]
         whom = f"item '{sketches[0].request.item}'" + (f" and {len(sketches) - 1} more" if len(sketches) > 1 else "")
         canvases = [sketch.canvas for sketch in sketches]
         for _ in range(self.batch - len(canvases)):  # the last one again, with the same random numbers
@@ -157,10 +158,12 @@ class PipelineEditor:
         made = zip(sketches, images, finite, blackened, strict=False)
         return [(sketch, image, fine, bool(black), spent / len(sketches)) for sketch, image, fine, black in made]
 
-    def _cut(self, prompted: Prompted) -> dict[str, str]:
+    def _cut(self, canvas: Canvas) -> dict[str, str]:
         """What the model does not read of its texts because they are too long for it."""
+        # Never while the pipeline paints: a fast tokenizer keeps between its calls whether it truncates, and the
+        # pipeline would read a text of any length.
         tokenizer = attrgetter(self.kind.tokenizer)(self.pipe)
-        texts = {"prompt": prompted.prompt, "negative_prompt": prompted.negative_prompt}
+        texts = {"prompt": canvas.prompt, "negative_prompt": canvas.negative_prompt}
         lengths = {name: len(tokenizer(text, truncation=False).input_ids) for name, text in texts.items()}
         most = self.kind.reads or int(tokenizer.model_max_length)
         return {f"{name}_cut": f"reads {most} of {n} tokens" for name, n in lengths.items() if n > most}
