@@ -200,10 +200,12 @@ def sections_of(
             if rows := read_csv(path, table.row):
                 drawn = _figure_of(study, name, figures, of_figures)
                 uses(*[drawn] if drawn else ())
-                files = [(said, path.with_suffix(f".{ending}")) for ending, said in FILES.items()]
-                files += [(said, drawn.with_suffix(f".{ending}")) for ending, said in DRAWN.items()] if drawn else []
+                files = [(label, path.with_suffix(f".{ending}")) for ending, label in FILES.items()]
+                files += [(label, drawn.with_suffix(f".{ending}")) for ending, label in DRAWN.items()] if drawn else []
                 links = tuple(
-                    (said, quote(Path(os.path.relpath(file, at)).as_posix())) for said, file in files if file.is_file()
+                    (label, quote(Path(os.path.relpath(file, at)).as_posix()))
+                    for label, file in files
+                    if file.is_file()
                 )
                 yield Section(name, table.render(rows), rows, drawn.read_text(encoding="utf-8") if drawn else "", links)
 

@@ -108,7 +108,7 @@ def _pair_row(pair: QuestionPair, folder: Path, images: Images) -> Item:
         "more": [images.number(folder, ref) for ref in pair.all_images[1:]],
         "changed": pair.changed_image is not None,
         "sha": pair.image.sha256,
-        "sides": {side: {"q": asked.question, "a": asked.answer} for side, asked in pair.questions.items()},
+        "sides": {side: {"q": question.question, "a": question.answer} for side, question in pair.questions.items()},
         "m": {},
     }
 
@@ -125,7 +125,7 @@ def _ending(scores: Sequence[CvqaScore]) -> str:
     right = {side: [score.correct.get(HEADLINE) for score in scores if score.side == side] for side in SIDES}
     if not right["original"] and None not in right["counterfactual"]:
         return "right" if all(right["counterfactual"]) else "wrong"
-    if any(not of or None in of for of in right.values()):
+    if any(not correct or None in correct for correct in right.values()):
         return "missing"
     original, counterfactual = (all(right[side]) for side in SIDES)
     if original:
@@ -144,13 +144,13 @@ def _turn(score: CvqaScore, answer: Answer | None) -> Item:
         turn |= {"status": score.status.value.replace("_", " "), "why": score.reason}
     if answer is not None and answer.program is not None:
         steps = [[step.line, step.call, step.arguments, step.result] for step in answer.program.trace[:MOST_STEPS]]
-        told = {
+        program = {
             "code": answer.program.code,
             "result": answer.program.result,
             "fault": answer.program.fault,
             "fallback": answer.program.fallback,
         }
-        turn["prog"] = told | {"trace": steps, "more": max(0, len(answer.program.trace) - MOST_STEPS)}
+        turn["prog"] = program | {"trace": steps, "more": max(0, len(answer.program.trace) - MOST_STEPS)}
     return turn
 
 

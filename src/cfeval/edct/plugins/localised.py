@@ -225,21 +225,8 @@ class Localised:
         height, width = request.original.pixels.shape[:2]
         edited = request.edited.resized(width, height)
         compared = compare(request.original.pixels, edited.pixels, self.options)
-        # How the images lie over each other, in pixels of the original and degrees, and how much changed in all.
-        alignment, valid = compared.alignment, compared.alignment.valid
-        turn, (right, down) = alignment.matrix[:, :2], alignment.moved
-        lengths = np.linalg.norm(alignment.flow, axis=2) / compared.scale
-        numbers = {
-            "resized": float(edited is not request.edited),
-            "changed_share": float(compared.changed.sum() / max(1, valid.sum())),
-            "valid_share": float(valid.mean()),
-            "matches": float(alignment.matches),
-            "moved_right": right / compared.scale,
-            "moved_down": down / compared.scale,
-            "stretched": float(np.sqrt(np.linalg.det(turn))),
-            "turned_degrees": float(np.degrees(np.arctan2(turn[1, 0], turn[0, 0]))),
-            "flow": float(lengths.mean()),
-        }
+        valid = compared.alignment.valid
+        numbers = {"resized": float(edited is not request.edited), **_alignment(compared)}
         target = self.segmenter.find(replace(request, edited=edited), compared.changed)
         numbers |= target.numbers
         masks = [] if target.original is None else [compared.mask(target.original)]
@@ -259,7 +246,7 @@ class Localised:
             halves=halves_share(compared.changed, mask & valid),
         )
         accepted, reason = decide(counted, self.options)
-        reason += _LAID[alignment.by] if reason else ""
+        reason += _LAID[compared.alignment.by] if reason else ""
         inside = {} if counted.inside is None else {"inside": counted.inside}
         counts = {"outside": counted.outside, "stray": counted.stray, "halves": counted.halves}
         counts |= {"mask_share": counted.mask}
@@ -268,3 +255,19 @@ class Localised:
         return VerifyReply(
             accepted, reason, {**inside, **counts, **numbers}, images, absent=target.absent, content=False
         )
+
+
+def _alignment(compared: Comparison) -> dict[str, float]:
+    """How the images lie over each other, in pixels of the original and degrees, and how much changed in all."""
+    alignment = compared.alignment
+    turn, (right, down) = alignment.matrix[:, :2], alignment.moved
+    return {
+        "changed_share": float(compared.changed.sum() / max(1, alignment.valid.sum())),
+        "valid_share": float(alignment.valid.mean()),
+        "matches": float(alignment.matches),
+        "moved_right": right / compared.scale,
+        "moved_down": down / compared.scale,
+        "stretched": float(np.sqrt(np.linalg.det(turn))),
+        "turned_degrees": float(np.degrees(np.arctan2(turn[1, 0], turn[0, 0]))),
+        "flow": float((np.linalg.norm(alignment.flow, axis=2) / compared.scale).mean()),
+    }

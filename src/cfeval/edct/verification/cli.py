@@ -2,7 +2,7 @@
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -146,10 +146,8 @@ def verify(
             chained.add(condition_path(line))
             add(line)
             kept_lines += [line] if kept else []
-        others = [file for stage in STAGES for file in sorted((results / stage).rglob("*.jsonl")) if file not in done]
-        if others and not conditions and not tally.faults:
-            rest = f"{len(others)} files, such as {others[0]}"
-            print(f"not looked at, since no condition with verdicts rests on them: {rest}")
+        if not conditions and not tally.faults:
+            _name_others(results, done)
         for file, fault in vouched(results).faults(done):
             tally.add("records", file, [Link("records", ("", 0), fault)])
         for place, fault in again:
@@ -160,10 +158,7 @@ def verify(
             tally.add("tables", file, pair_table_links(shown, pairs, settings))
         if kept:
             tally.add("kept", kept, _kept(kept, kept_lines, wanted))
-        given = len({shelf.condition for shelf in pairs}), sum(len(shelf.records["pair_verdicts"]) for shelf in pairs)
-        pair_text = f"{given[0]} conditions of given pairs, {given[1]:,} verdicts; " * bool(pairs)
-        links = ", ".join(f"{kind} {count:,}" for kind, count in tally.links.items())
-        print(f"{results}: {len(chained)} conditions, {number:,} items and edits; {pair_text}links: {links}")
+        print(_totals(results, tally, len(chained), number, pairs))
         if tally.faults:
             nothing = "; no chain is written" if out else ""
             faults = f"{tally.faults} of {tally.links.total():,} links do not hold; see above{nothing}"
@@ -171,6 +166,20 @@ def verify(
         fine = "fine" if tally.links["records"] else f"fine, but {_UNRECORDED}"
         ending = f"the chain's head is {head}" if number else "given pairs have no chain"
         print(f"{fine}; {ending}")
+
+
+def _name_others(results: Path, done: Collection[Path]) -> None:
+    others = [file for stage in STAGES for file in sorted((results / stage).rglob("*.jsonl")) if file not in done]
+    if others:
+        rest = f"{len(others)} files, such as {others[0]}"
+        print(f"not looked at, since no condition with verdicts rests on them: {rest}")
+
+
+def _totals(results: Path, tally: Tally, conditions: int, number: int, pairs: Sequence[PairShelf]) -> str:
+    given = len({shelf.condition for shelf in pairs}), sum(len(shelf.records["pair_verdicts"]) for shelf in pairs)
+    pair_text = f"{given[0]} conditions of given pairs, {given[1]:,} verdicts; " if pairs else ""
+    links = ", ".join(f"{kind} {count:,}" for kind, count in tally.links.items())
+    return f"{results}: {conditions} conditions, {number:,} items and edits; {pair_text}links: {links}"
 
 
 @contextmanager

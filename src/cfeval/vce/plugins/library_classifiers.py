@@ -57,10 +57,10 @@ class TorchvisionPlugin(ClassifierPlugin):
             return f"'{self.model}' with random weights"
         weights = architectures.torchvision_weights(self.model, self.weights)
         file = architectures.torchvision_file(weights)
-        told = f"weights {weights.name} of '{self.model}' are"
+        weights_are = f"weights {weights.name} of '{self.model}' are"
         if file.is_file():
-            return f"{told} here ({file.name})"
-        return f"{told} not on this machine; the first job downloads {file.name}"
+            return f"{weights_are} here ({file.name})"
+        return f"{weights_are} not on this machine; the first job downloads {file.name}"
 
     def is_here(self) -> bool:
         """Whether its weights are on this machine, or random."""

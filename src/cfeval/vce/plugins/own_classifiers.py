@@ -267,7 +267,7 @@ def _load_torchscript(path: Path) -> "Module":
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that TorchScript is no longer developed
-            found: Module = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
+            network: Module = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
     except Exception as error:  # a broken file makes it raise almost anything
         if out_of_memory(error):
             raise
@@ -275,7 +275,7 @@ def _load_torchscript(path: Path) -> "Module":
             f"{path}: cannot be read as TorchScript ({first_line(error)[:80]}); weights alone are for state_dict, with "
             "their network in `architecture`"
         ) from error
-    return found
+    return network
 
 
 class PythonPlugin(OwnNetworkPlugin):
@@ -313,7 +313,7 @@ class PythonPlugin(OwnNetworkPlugin):
         from torch.nn import Module
 
         try:
-            found = self._function()(*([self.weights] if self.weights else []))
+            network = self._function()(*([self.weights] if self.weights else []))
         except PluginError:
             raise
         except Exception as error:  # whatever the user's code lets through
@@ -322,12 +322,12 @@ class PythonPlugin(OwnNetworkPlugin):
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
             raise PluginError(f"'{self.factory}' fails: {first_line(error)} ({where}); correct it") from error
-        if not isinstance(found, Module):
+        if not isinstance(network, Module):
             raise PluginError(
-                f"'{self.factory}' returns {type(found).__name__}, and a torch.nn.Module is needed; let the function "
+                f"'{self.factory}' returns {type(network).__name__}, and a torch.nn.Module is needed; let the function "
                 "make the network and return it"
             )
-        return found
+        return network
 
     def _function(self) -> Any:
         module, _, name = self.factory.partition(":")
@@ -335,15 +335,15 @@ class PythonPlugin(OwnNetworkPlugin):
         if self.folder:
             sys.path.insert(0, place)
         try:
-            found = import_module(module)
+            imported = import_module(module)
         finally:
             if self.folder:  # what the network imports later is still found, after what is installed
                 sys.path.remove(place)
                 sys.path.append(place)
-        if not callable(getattr(found, name, None)):
-            functions = [key for key, value in vars(found).items() if callable(value) and not key.startswith("_")]
+        if not callable(getattr(imported, name, None)):
+            functions = [key for key, value in vars(imported).items() if callable(value) and not key.startswith("_")]
             raise PluginError(f"'{module}' has no function '{name}'; {nearest(name, functions)}")
-        return getattr(found, name)
+        return getattr(imported, name)
 
     def _source(self) -> Path | None:
         top = self.factory.partition(":")[0].partition(".")[0]

@@ -70,8 +70,8 @@ class LpipsPlugin(NetworkPlugin):
     def _published(self) -> "WeightsEnum":
         from torchvision.models import AlexNet_Weights, VGG16_Weights
 
-        found: WeightsEnum = {"alex": AlexNet_Weights, "vgg": VGG16_Weights}[self.net].IMAGENET1K_V1
-        return found
+        weights: WeightsEnum = {"alex": AlexNet_Weights, "vgg": VGG16_Weights}[self.net].IMAGENET1K_V1
+        return weights
 
     def _trunk(self) -> Path:
         """The file of the trunk's weights, which may not be there."""

@@ -259,7 +259,7 @@ def consensus(explained: Tensor, implicit: Tensor, degrees: float) -> Tensor:
 def covariance(
     networks: Networks,
     classifier: Classifier,
-    asked: Asked,
+    question: Asked,
     schedule: Schedule,
     index: int,
     noisy: Tensor,
@@ -274,7 +274,7 @@ def covariance(
     Args:
         networks: the denoiser and how it is called.
         classifier: the black box.
-        asked: the targets (N,), and whether their logits or log-probabilities count.
+        question: the targets (N,), and whether their logits or log-probabilities count.
         schedule: the noise schedule.
         index: the step in it.
         noisy: x_t, (N, …).
@@ -290,8 +290,8 @@ def covariance(
     def seen(images: Tensor) -> tuple[Tensor, Tensor]:
         x0 = schedule.clean(images, networks.predict(images, timestep, labels).noise, index)
         shown = networks.decode(x0).to(classifier.device)
-        logits = networks.logits(classifier, shown, asked.timestep, asked.prepared)
-        return x0, asked.scores(logits).to(x0).view(-1, *[1] * (x0.ndim - 1))
+        logits = networks.logits(classifier, shown, question.timestep, question.prepared)
+        return x0, question.scores(logits).to(x0).view(-1, *[1] * (x0.ndim - 1))
 
     total = torch.zeros_like(noisy)
     for pair in range(particles // 2):
