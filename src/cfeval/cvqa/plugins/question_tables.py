@@ -7,6 +7,7 @@ A reader is a function from a row to its questions (`Item`); ids, draws, images 
 import hashlib
 import json
 import re
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -222,6 +223,7 @@ class QuestionTablePlugin(TablePlugin):
         """The set."""
         return QuestionTable(self, self.read)
 
+    @abstractmethod
     def read(self, place: Place, row: Row) -> Iterator[Item]:
         """The questions of a row.
 
@@ -229,7 +231,6 @@ class QuestionTablePlugin(TablePlugin):
             UnusableError: it cannot be used.
             InputError: likewise; the table may lack a column.
         """
-        raise NotImplementedError
 
 
 def _parted(items: dict[str, tuple[Place, Item]]) -> dict[str, tuple[Place, Item]]:

@@ -165,22 +165,22 @@ class Counts:
         self.booleans += form_of(changed) == "boolean"
         self.choices += form_of(changed) == "choice"
 
-    def asked(self, side: Side) -> int:
+    def questions_of(self, side: Side) -> int:
         """How many questions there are on a side."""
         return self.answers[side].total()
 
     def mean_words(self, side: Side) -> float:
         """Words a question, split at blanks."""
-        return self.words[side] / self.asked(side)
+        return self.words[side] / self.questions_of(side)
 
     def majority(self, side: Side) -> tuple[str, float]:
         """The commonest right answer and its share; of equally common ones the first in the alphabet."""
         answer, count = min(self.answers[side].items(), key=lambda item: (-item[1], item[0]))
-        return answer, count / self.asked(side)
+        return answer, count / self.questions_of(side)
 
     def share(self, side: Side, answer: str) -> float:
         """The share of questions on a side with this right answer."""
-        return self.answers[side][answer] / self.asked(side)
+        return self.answers[side][answer] / self.questions_of(side)
 
 
 def question_pairs(pairs: Iterable[QuestionPair]) -> Iterator[PairStatistics]:

@@ -101,7 +101,7 @@ def _statistics_row(name: str, kind: str, counts: Counts) -> StatisticsRow:
     figures: Figures = {"set": name, "type": kind, "n": counts.n, "images": len(counts.images)}
     figures |= {"if_inside": counts.if_inside, "if_first": counts.if_first, "unchanged": counts.unchanged}
     for side in SIDES:
-        if not counts.asked(side):
+        if not counts.questions_of(side):
             continue
         answer, share = counts.majority(side)
         figures |= {f"words_{side}": rounded(counts.mean_words(side)), f"majority_{side}": rounded(share)}
@@ -110,7 +110,7 @@ def _statistics_row(name: str, kind: str, counts: Counts) -> StatisticsRow:
             figures[f"yes_{side}"] = rounded(counts.share(side, "yes"))
         elif counts.choices == counts.n:
             figures |= {f"{letter.lower()}_{side}": rounded(counts.share(side, letter)) for letter in LETTERS}
-    if counts.booleans == counts.n == counts.asked("original"):
+    if counts.booleans == counts.n == counts.questions_of("original"):
         figures["negate"] = rounded(counts.negated / counts.n)
     return StatisticsRow.model_validate(figures)
 
@@ -148,7 +148,9 @@ class AnswersRow(TableRow):
 def answers_rows(material: CvqaTableData) -> list[AnswersRow]:
     """A row for each set, type, side and answer: numbers ascending, else the alphabet."""
     return [
-        AnswersRow(set=name, type=kind, side=side, answer=answer, count=n, share=rounded(n / of.asked(side)) or 0.0)
+        AnswersRow(
+            set=name, type=kind, side=side, answer=answer, count=n, share=rounded(n / of.questions_of(side)) or 0.0
+        )
         for name, pairs in material.pairs.items()
         for kind, of in count(pairs).items()
         if kind != "all"

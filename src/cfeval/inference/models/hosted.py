@@ -253,9 +253,9 @@ class HostedChat:
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         """Send a request; the answer's JSON, or a Fault."""
 
+    @abstractmethod
     def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
-        """The provider's batches, where the options have any."""
-        raise NotImplementedError
+        """The provider's batches."""
 
     @abstractmethod
     def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:

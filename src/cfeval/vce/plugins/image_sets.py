@@ -210,8 +210,8 @@ class Folder:
             raise InputError(f"{folder}: no such folder; it should hold one folder of images for each class")
         folders = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
         named = read_pairs(folder / NAMES, "folder", "class") if (folder / NAMES).is_file() else {}
-        for where, of in ((folder / NAMES, named), (f"{folder}: option classes", options.classes)):
-            if unknown := sorted(set(of) - {path.name for path in folders}):
+        for where, folder_names in ((folder / NAMES, named), (f"{folder}: option classes", options.classes)):
+            if unknown := sorted(set(folder_names) - {path.name for path in folders}):
                 raise InputError(f"{where}: names the folder '{unknown[0]}', which is not there")
         named = {**named, **options.classes}
         by_class: dict[str, list[Path]] = {}

@@ -101,24 +101,24 @@ class StateDictPlugin(ArchitecturePlugin):
         path, classes = Path(self.path), named(self.classes, self.num_classes)
         place = self._place(classes)
         network, declared = untrained(self.library, self.architecture, len(classes), self.seed)
-        found = stored(path, network, self.weights)
-        outputs = outputs_in(found.weights, network)
+        file_weights = stored(path, network, self.weights)
+        outputs = outputs_in(file_weights.weights, network)
         if outputs == 1 and len(classes) == 2:
             network, _ = untrained(self.library, self.architecture, 1, self.seed)
         elif outputs is not None and outputs != len(classes):
             raise OutputsError(f"{self.library}'s {self.architecture} in {path.name}", outputs, len(classes))
-        fit(network, found.weights, path.name, self._architecture(len(classes)))
+        fit(network, file_weights.weights, path.name, self._architecture(len(classes)))
         if outputs == 1:
             network = as_logits(network, len(classes))
         preprocessing = declared.but(
             size=self.size,
             interpolation=self.interpolation,
-            mean=self.mean or found.mean,
-            std=self.std or found.std,
+            mean=self.mean or file_weights.mean,
+            std=self.std or file_weights.std,
         )
         if place is not None:
             network = one_attribute(network, place)
-        return NetworkClassifier(network, preprocessing, self.class_names(), self, path.name, found.notes)
+        return NetworkClassifier(network, preprocessing, self.class_names(), self, path.name, file_weights.notes)
 
     def _place(self, names: Sequence[str]) -> int | None:
         """The output of the attribute; None where all outputs are classes."""
