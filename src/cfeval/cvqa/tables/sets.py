@@ -149,13 +149,13 @@ def answers_rows(material: CvqaTableData) -> list[AnswersRow]:
     """A row for each set, type, side and answer: numbers ascending, else the alphabet."""
     return [
         AnswersRow(
-            set=name, type=kind, side=side, answer=answer, count=n, share=rounded(n / of.questions_of(side)) or 0.0
+            set=name, type=kind, side=side, answer=answer, count=n, share=rounded(n / counts.questions_of(side)) or 0.0
         )
         for name, pairs in material.pairs.items()
-        for kind, of in count(pairs).items()
+        for kind, counts in count(pairs).items()
         if kind != "all"
         for side in SIDES
-        for answer, n in sorted(of.answers[side].items(), key=lambda found: _rank(found[0]))
+        for answer, n in sorted(counts.answers[side].items(), key=lambda entry: _rank(entry[0]))
     ]
 
 
